@@ -94,3 +94,29 @@ bb_matrix_source bb_matrix_source_dense(const bb_view *matrix, const char *name,
                               .twin = BB_CUDA_TWIN(bb_device_source_dense),
                               .context = matrix};
 }
+
+static bb_status fill_identity(const bb_matrix_source *source, bb_index row, bb_index column,
+                               bb_view out)
+{
+    (void)source;
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        double *values = bb_view_row(out, i);
+        const bb_index one = row + i - column;
+        memset(values, 0, (size_t)out.shape[1] * sizeof *values);
+        if (one >= 0 && one < out.shape[1]) {
+            values[one] = 1.0;
+        }
+    }
+    return BB_OK;
+}
+
+bb_matrix_source bb_matrix_source_identity(bb_index rows, bb_index columns)
+{
+    return (bb_matrix_source){.rows = rows,
+                              .columns = columns,
+                              .symmetric = rows == columns,
+                              .name = "I",
+                              .unit = "1",
+                              .fill = fill_identity,
+                              .twin = BB_CUDA_TWIN(bb_device_source_identity)};
+}

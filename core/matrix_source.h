@@ -56,6 +56,9 @@ BB_CHECKED bb_status bb_matrix_source_diagonal(const bb_matrix_source *source, d
 /// A source that reads a row-major dense matrix in memory, which must outlive it.
 bb_matrix_source bb_matrix_source_dense(const bb_view *matrix, const char *name, const char *unit);
 
+/// Ones on the main diagonal of a matrix [rows][columns]; filled by the device on a device.
+bb_matrix_source bb_matrix_source_identity(bb_index rows, bb_index columns);
+
 #ifdef __cplusplus
 }
 #endif

@@ -50,6 +50,10 @@ BB_CHECKED bb_status bb_device_source_fill(const bb_device_source *source, bb_qu
 BB_CHECKED bb_status bb_device_source_dense(const bb_matrix_source *source, bb_device *device,
                                             bb_device_source **out);
 
+/// The twin of bb_matrix_source_identity. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_device_source_identity(const bb_matrix_source *source, bb_device *device,
+                                               bb_device_source **out);
+
 /// View [rows][columns] on device memory with `stride` items between rows; BB_F64 or BB_F32.
 bb_view bb_device_matrix(void *data, bb_type type, bb_index rows, bb_index columns,
                          bb_index stride);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks of a source without kernels of its own: filled on the host by the threads, then copied.
-// And of a dense matrix, which is copied whole.
+// Device sources of common matrices: blocks that the host fills and copies, a dense matrix that is
+// copied whole, the identity.
 #include "core/device/device_cuda.h"
 #include "core/device/device_source.h"
 #include "core/memory.h"
@@ -43,37 +43,64 @@ bb_status copy(const filling *work, cudaStream_t stream, bb_view out)
     return BB_OK;
 }
 
-template <typename T>
-__global__ void copy_entries(const double *source, bb_index columns, bb_index row, bb_index column,
-                             T *out, bb_index rows, bb_index wide, bb_index stride)
+struct dense_entry {
+    const double *values;
+    bb_index columns;
+    __device__ double operator()(bb_index row, bb_index column) const
+    {
+        return values[row * columns + column];
+    }
+};
+
+struct identity_entry {
+    __device__ double operator()(bb_index row, bb_index column) const
+    {
+        return row == column ? 1.0 : 0.0;
+    }
+};
+
+template <typename T, typename Entry>
+__global__ void write_entries(Entry entry, bb_index row, bb_index column, T *out, bb_index rows,
+                              bb_index wide, bb_index stride)
 {
     const bb_index c = static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x;
     for (bb_index r = blockIdx.y; c < wide && r < rows; r += gridDim.y) {
-        out[r * stride + c] = static_cast<T>(source[(row + r) * columns + column + c]);
+        out[r * stride + c] = static_cast<T>(entry(row + r, column + c));
     }
 }
 
-bb_status fill_dense(const bb_device_source *source, bb_queue *stream, bb_index row,
-                     bb_index column, bb_view out)
+template <typename Entry>
+bb_status fill_entries(Entry entry, bb_queue *queue, bb_index row, bb_index column, bb_view out)
 {
-    const double *origin = static_cast<const double *>(source->context);
-    const cudaStream_t on = bb_queue_stream(stream);
+    const cudaStream_t on = bb_queue_stream(queue);
     const dim3 grid(static_cast<unsigned>((out.shape[1] + 127) / 128),
                     static_cast<unsigned>(out.shape[0] < 32768 ? out.shape[0] : 32768));
     if (out.shape[0] == 0 || out.shape[1] == 0) {
         return BB_OK;
     }
     if (out.type == BB_F64) {
-        copy_entries<<<grid, 128, 0, on>>>(origin, source->columns, row, column,
-                                           static_cast<double *>(out.data), out.shape[0],
-                                           out.shape[1], out.strides[0]);
+        write_entries<<<grid, 128, 0, on>>>(entry, row, column, static_cast<double *>(out.data),
+                                            out.shape[0], out.shape[1], out.strides[0]);
     } else {
-        copy_entries<<<grid, 128, 0, on>>>(origin, source->columns, row, column,
-                                           static_cast<float *>(out.data), out.shape[0],
-                                           out.shape[1], out.strides[0]);
+        write_entries<<<grid, 128, 0, on>>>(entry, row, column, static_cast<float *>(out.data),
+                                            out.shape[0], out.shape[1], out.strides[0]);
     }
     BB_CUDA_CHECK_LAUNCH();
     return BB_OK;
+}
+
+bb_status fill_dense(const bb_device_source *source, bb_queue *queue, bb_index row, bb_index column,
+                     bb_view out)
+{
+    const dense_entry entry = {static_cast<const double *>(source->context), source->columns};
+    return fill_entries(entry, queue, row, column, out);
+}
+
+bb_status fill_identity(const bb_device_source *source, bb_queue *queue, bb_index row,
+                        bb_index column, bb_view out)
+{
+    (void)source;
+    return fill_entries(identity_entry(), queue, row, column, out);
 }
 
 void release_dense(bb_device_source *source)
@@ -119,6 +146,19 @@ extern "C" bb_status bb_device_source_dense(const bb_matrix_source *source, bb_d
 done:
     bb_device_source_destroy(&made);
     return status;
+}
+
+extern "C" bb_status bb_device_source_identity(const bb_matrix_source *source, bb_device *device,
+                                               bb_device_source **out)
+{
+    void *memory = nullptr;
+    (void)source;
+    *out = nullptr;
+    BB_RETURN_IF_FAILED(bb_memory_zeroed(1, sizeof(bb_device_source), &memory));
+    *out = static_cast<bb_device_source *>(memory);
+    (*out)->device = device;
+    (*out)->fill = fill_identity;
+    return BB_OK;
 }
 
 extern "C" bb_status bb_device_source_copy_block(const bb_device_source *source, bb_queue *stream,

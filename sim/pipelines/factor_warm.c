@@ -9,19 +9,6 @@
 
 enum { LARGEST_TILE = 1024, TILES = 6, ROWS = 8, KEPT = 64 };
 
-static bb_status fill_identity(const bb_matrix_source *source, bb_index row, bb_index column,
-                               bb_view out)
-{
-    (void)source;
-    for (bb_index i = 0; i < out.shape[0]; ++i) {
-        double *values = (double *)out.data + i * out.strides[0];
-        for (bb_index j = 0; j < out.shape[1]; ++j) {
-            values[j] = row + i == column + j ? 1.0 : 0.0;
-        }
-    }
-    return BB_OK;
-}
-
 bb_factor_kernels bb_factor_kernels_of(const bb_factor_pipeline *pipeline)
 {
     bb_factor_kernels out = {.diagonal = pipeline->policy.diagonal, .sweeps = pipeline->sweeps};
@@ -68,14 +55,8 @@ static bb_status factor_identity(const bb_factor_solver_config *solver,
         }
     }
     const bb_index n = TILES * small.tile;
-    const bb_matrix_source matrix = {.rows = n,
-                                     .columns = n,
-                                     .symmetric = true,
-                                     .name = "I",
-                                     .unit = "1",
-                                     .fill = fill_identity};
-    const bb_matrix_source rows = {
-        .rows = ROWS, .columns = n, .name = "I", .unit = "1", .fill = fill_identity};
+    const bb_matrix_source matrix = bb_matrix_source_identity(n, n);
+    const bb_matrix_source rows = bb_matrix_source_identity(ROWS, n);
     const bb_matrix_source *const sides[] = {&rows};
     const bb_factor_problem problem = {
         .solver = &small, .matrix = &matrix, .target_count = 1, .sides = sides, .noise_floor = NAN};

@@ -47,3 +47,19 @@ TEST(diagonal_of_a_square_source)
     source = bb_matrix_source_dense(&wide, "C", "1");
     check_fails(bb_matrix_source_diagonal(&source, diagonal), BB_INVALID, "not square");
 }
+
+TEST(identity_has_ones_on_its_diagonal)
+{
+    double block[3 * 4] = {9, 9, 9}, diagonal[5];
+    bb_matrix_source source = bb_matrix_source_identity(5, 7);
+    check_ok(bb_matrix_source_fill(&source, 1, 2, bb_view_matrix(block, 3, 4)));
+    for (int i = 0; i < 3; ++i) {
+        for (int j = 0; j < 4; ++j) {
+            assert_true(block[4 * i + j] == (1 + i == 2 + j ? 1.0 : 0.0));
+        }
+    }
+    source = bb_matrix_source_identity(5, 5);
+    assert_true(source.symmetric);
+    check_ok(bb_matrix_source_diagonal(&source, diagonal));
+    assert_true(diagonal[0] == 1.0 && diagonal[4] == 1.0);
+}

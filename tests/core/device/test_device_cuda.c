@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What every device must do, and which form of our kernels a GPU says that it takes.
+#include "core/device/device_source.h"
 #include "tests/core/device/device_conformance.h"
 
 #include <cuda_runtime_api.h>
@@ -27,6 +28,34 @@ static enum cudaMemoryType kind_of(const void *block)
     struct cudaPointerAttributes attributes = {0};
     assert_int_equal(cudaPointerGetAttributes(&attributes, block), cudaSuccess);
     return attributes.type;
+}
+
+// Blocks above, on and below the diagonal, with gaps between rows.
+TEST(identity_is_filled_on_the_device)
+{
+    enum { ROWS = 5, COLUMNS = 6, STRIDE = 8 };
+    const bb_matrix_source source = bb_matrix_source_identity(40, 50);
+    const bb_index corners[][2] = {{10, 12}, {0, 30}, {34, 0}, {35, 44}};
+    bb_device_source *twin = NULL;
+    void *block = NULL;
+    double found[ROWS * STRIDE], expected[ROWS * COLUMNS];
+    check_ok(bb_device_source_create(&source, device_under_test, &twin));
+    check_ok(bb_device_allocate(device_under_test, sizeof found, &block));
+    for (size_t c = 0; c < sizeof corners / sizeof *corners; ++c) {
+        const bb_index row = corners[c][0], column = corners[c][1];
+        check_ok(bb_device_source_fill(twin, NULL, row, column,
+                                       bb_device_matrix(block, BB_F64, ROWS, COLUMNS, STRIDE)));
+        check_ok(bb_device_wait(device_under_test));
+        check_ok(bb_device_fetch(device_under_test, found, block, sizeof found));
+        check_ok(
+            bb_matrix_source_fill(&source, row, column, bb_view_matrix(expected, ROWS, COLUMNS)));
+        for (int i = 0; i < ROWS; ++i) {
+            assert_memory_equal(found + i * STRIDE, expected + i * COLUMNS,
+                                COLUMNS * sizeof(double));
+        }
+    }
+    bb_device_release(device_under_test, &block);
+    bb_device_source_destroy(&twin);
 }
 
 TEST(memory_is_page_locked)
