@@ -1,16 +1,16 @@
-# The libraries of the house, all packages of Debian 12 and Ubuntu 24.04 (see ./setup --print).
+# Libraries, all packages of Debian 12 and Ubuntu 24.04 (see ./setup --print).
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
 pkg_check_modules(GSL REQUIRED gsl)
-# GSL asks for its own reference cblas, whose names would shadow OpenBLAS's: leave it out.
+# Without GSL's reference cblas, whose symbols would shadow those of OpenBLAS.
 list(FILTER GSL_LINK_LIBRARIES EXCLUDE REGEX gslcblas)
 add_library(bb_gsl INTERFACE)
 target_link_libraries(bb_gsl INTERFACE PkgConfig::OPENBLAS ${GSL_LINK_LIBRARIES})
 target_include_directories(bb_gsl SYSTEM INTERFACE ${GSL_INCLUDE_DIRS})
 pkg_check_modules(FFTW REQUIRED IMPORTED_TARGET fftw3)
 pkg_check_modules(FFTWF REQUIRED IMPORTED_TARGET fftw3f)
-# Part of the same packages; without it the transforms that benchmarks are held against take one thread.
+# Part of the same packages; without it the FFT peers of benchmarks use one thread.
 find_library(FFTWF_THREADS_LIBRARY fftw3f_threads)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
@@ -48,7 +48,7 @@ if(NOT BB_FITS STREQUAL "OFF")
   endif()
 endif()
 
-# Optional devices: AUTO takes what is there, ON fails where it is missing.
+# Optional devices: AUTO uses what is installed, ON fails if it is missing.
 set(BB_HAVE_CUDA OFF)
 if(NOT BB_CUDA STREQUAL "OFF")
   include(CheckLanguage)
@@ -69,7 +69,7 @@ endif()
 
 set(BB_HAVE_OPENCL OFF)
 if(NOT BB_OPENCL STREQUAL "OFF")
-  # Headers alone: the loader is looked for as the program runs.
+  # Headers only: the loader is opened at run time.
   find_path(OPENCL_INCLUDE CL/cl.h)
   if(OPENCL_INCLUDE)
     set(BB_HAVE_OPENCL ON)
@@ -78,8 +78,8 @@ if(NOT BB_OPENCL STREQUAL "OFF")
   endif()
 endif()
 
-# Several processes: a library of its own, which only programs for them link. Sanitizers would look into
-# Open MPI.
+# Several processes: a separate library, linked by bitbudget-mpi alone. Off under sanitizers, which would
+# instrument Open MPI.
 set(BB_HAVE_MPI OFF)
 if(BB_SANITIZE AND BB_MPI STREQUAL "ON")
   message(FATAL_ERROR "BB_MPI=ON and BB_SANITIZE=${BB_SANITIZE}: sanitizers are for one process")

@@ -5,7 +5,7 @@ set(CMAKE_C_EXTENSIONS ON) # POSIX: pthreads, fsync, clock_gettime
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
 
-# Contraction is pinned so that the same source gives the same bits; recorded in every output.
+# No contraction: equal sources give equal bits. Recorded in every output.
 set(BB_FLOAT_FLAGS -ffp-contract=off -fno-fast-math)
 set(BB_WARNING_FLAGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
                      -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2)
@@ -19,17 +19,17 @@ target_compile_definitions(bb_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:_GNU_SOURC
 target_compile_options(bb_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:C>:${BB_FLOAT_FLAGS};${BB_WARNING_FLAGS}>")
 target_link_libraries(bb_flags INTERFACE m)
-# The path to libraries that the linker was given, and nothing else: CMake pads the one that it would
-# change at installation with ':', an empty entry, which makes the loader look in the working folder.
+# Only the linker's own library path: CMake would pad a path that it changes at installation with ':', an
+# empty entry, which makes the loader search the working folder.
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 
-# Hardening; tests/lint/binary.py holds the program to it.
+# Hardening; checked by tests/lint/binary.py.
 target_compile_options(bb_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong;-fstack-clash-protection>")
 target_link_options(bb_flags INTERFACE
   "$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie;-Wl,-z,relro,-z,now,-z,noexecstack>")
-# Objects of a layer serve its static library and, for tests, its shared one.
+# Objects of a layer are used by its static library and, for tests, by its shared one.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 target_compile_options(bb_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-fno-semantic-interposition>)
 if(NOT BB_SANITIZE)

@@ -1,5 +1,5 @@
-# bb_portable_code(SOURCES...): compiles the .cu files whose text depends on the generation, by themselves or
-# by a header that they include, for BB_CUDA_PORTABLE_ARCHITECTURES too.
+# bb_portable_code(SOURCES...): compiles the .cu files that depend on the GPU generation, directly or by an
+# included header, for BB_CUDA_PORTABLE_ARCHITECTURES too.
 function(bb_portable_code)
   set(options "")
   foreach(number ${BB_CUDA_PORTABLE_ARCHITECTURES})
@@ -21,8 +21,8 @@ function(bb_portable_code)
   endforeach()
 endfunction()
 
-# bb_floor(NAME core LINKS ...): a static library of all sources of a folder. The links are the
-# allowed edges of the house plan; tests/lint holds the includes to the same list.
+# bb_floor(NAME core LINKS ...): a static library of all sources of a folder. The links are the allowed
+# dependencies between layers; tests/lint checks includes against the same list.
 function(bb_floor)
   cmake_parse_arguments(ARG "" "NAME" "LINKS;PRIVATE_LINKS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.c")
@@ -50,7 +50,7 @@ function(bb_floor)
     target_compile_options(bb_${ARG_NAME} PRIVATE
       "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;-Xcompiler=-Wall>")
   endif()
-  # The same objects as a shared library, which links a test program in no time.
+  # The same objects as a shared library, which makes linking of test programs fast.
   if(BB_TESTS)
     add_library(bb_${ARG_NAME}_shared SHARED $<TARGET_OBJECTS:bb_${ARG_NAME}>)
     set_target_properties(bb_${ARG_NAME}_shared PROPERTIES

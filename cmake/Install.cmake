@@ -1,5 +1,5 @@
-# What `cmake --install` puts where, by the GNU folders; `uninstall` takes it away again. The manual's
-# pages and the completions are printed by the program itself, from the tables that it works by.
+# `cmake --install`, by the GNU folders, and `uninstall`. Man pages and completions are printed by the
+# program from its own tables.
 set(BB_PRINTED "${CMAKE_BINARY_DIR}/share")
 add_custom_command(
   OUTPUT "${BB_PRINTED}/printed"
@@ -23,10 +23,9 @@ add_custom_command(
   COMMENT "Rendering the manual" USES_TERMINAL VERBATIM)
 add_custom_target(manual DEPENDS "${BB_MANUAL}/index.html")
 
-# Kernels compiled beforehand, for machines without a C compiler: some 45 s on two cores, not made
-# unless asked for. Which texts are wanted, the program finds out by itself: each shipped study of
-# fringe, whose work is kernels, runs on a small grid, as texts are of the types of numbers and not of
-# sizes, and leaves what it compiled. Each adds what the folder lacks.
+# Kernels compiled ahead of time, for machines without a C compiler: about 45 s on two cores, optional.
+# Each shipped fringe study runs on a small grid and adds the kernels that the folder lacks; kernel texts
+# depend on number types, not on sizes.
 option(BB_PREBUILT "Compile kernels beforehand, for installations without a C compiler" OFF)
 set(BB_PREBUILT_FOLDER "${CMAKE_BINARY_DIR}/kernels")
 file(GLOB prebuilt_studies CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/configs/fringe/*.yaml")

@@ -1,4 +1,4 @@
-# cmake -D PROGRAM=... -D FOLDER=... -P: pages in FOLDER/man, completions in FOLDER/completions.
+# cmake -D PROGRAM=... -D FOLDER=... -P: man pages in FOLDER/man, completions in FOLDER/completions.
 function(bb_print file)
   get_filename_component(folder "${file}" DIRECTORY)
   file(MAKE_DIRECTORY "${folder}")

@@ -1,4 +1,4 @@
-# What the outputs record about the build: version, commit, compiler and flags.
+# Build information recorded in outputs: version, commit, compiler and flags.
 find_package(Git QUIET)
 set(BB_COMMIT "" CACHE STRING "Commit id, where the source tree has no .git")
 set(commit "${BB_COMMIT}")
@@ -21,5 +21,5 @@ file(RELATIVE_PATH BB_KERNELS_FROM_PROGRAM "${CMAKE_INSTALL_FULL_BINDIR}"
 configure_file("${CMAKE_SOURCE_DIR}/cmake/build_info.h.in"
                "${CMAKE_BINARY_DIR}/generated/build_info.h" @ONLY)
 
-# The program of a build tree finds the shipped files next to it (sim/config/shipped_folder.c).
+# Lets the program of a build tree find the shipped files (sim/config/shipped_folder.c).
 file(CREATE_LINK "${CMAKE_SOURCE_DIR}/configs" "${CMAKE_BINARY_DIR}/configs" SYMBOLIC)

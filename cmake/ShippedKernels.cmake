@@ -1,5 +1,4 @@
-# The descriptions of configs/kernels as one generated header, so that the program finds them wherever
-# it stands.
+# The descriptions of configs/kernels as a generated header, built into the program.
 file(GLOB shipped LIST_DIRECTORIES false CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/configs/kernels/*")
 set(rows "")
 foreach(path ${shipped})

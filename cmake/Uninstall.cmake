@@ -13,7 +13,7 @@ foreach(file ${files})
   get_filename_component(folder "${path}" DIRECTORY)
   list(APPEND folders "${folder}")
 endforeach()
-# Of those that are the program's own, and up to them: a folder of the system stays.
+# Only folders of the program itself; system folders stay.
 while(folders)
   list(REMOVE_DUPLICATES folders)
   list(SORT folders ORDER DESCENDING)

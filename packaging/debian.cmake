@@ -1,4 +1,4 @@
-# Before a package is made of the installed tree: what Debian has otherwise than the GNU folders.
+# Differences of Debian from the GNU folders, applied to the installed tree before packaging.
 if(CPACK_BB_CUDA)
   message(FATAL_ERROR "packages are made of builds without CUDA (BB_CUDA=OFF); NOTICE says why")
 endif()
