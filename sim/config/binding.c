@@ -20,7 +20,7 @@ static bb_status bind_group(binder *binding, const bb_schema *schema, const bb_n
 static bb_status bind_value(binder *binding, const bb_key *key, const bb_node *node,
                             const char *path, void *member);
 
-// "path = value: expected ..." with a guess where there is one.
+// Reports "path = value: expected ...", with a suggestion if there is one.
 static bb_status refuse(binder *binding, const bb_key *key, const bb_node *node, const char *path,
                         const char *guess)
 {
@@ -57,17 +57,17 @@ static bool within(const bb_key *key, double value)
     return low && high;
 }
 
-// A bound as an integer, the outermost one where it is further out.
+// Bound as an integer, limited to the range of bb_index.
 static bb_index as_integer(double bound)
 {
-    // (double)PTRDIFF_MAX is rounded up, out of range by itself.
+    // (double)PTRDIFF_MAX is rounded up and is itself out of range.
     if (bound >= (double)PTRDIFF_MAX) {
         return PTRDIFF_MAX;
     }
     return bound <= (double)PTRDIFF_MIN ? PTRDIFF_MIN : (bb_index)bound;
 }
 
-// In integers: over 2^53 neighbours are the same double.
+// Compares integers: above 2^53, neighbouring integers convert to the same double.
 static bool integer_within(const bb_key *key, bb_index value)
 {
     if (key->minimum == 0.0 && key->maximum == 0.0) {
@@ -106,7 +106,7 @@ static bb_status bind_integer(binder *binding, const bb_key *key, const bb_node 
     bb_index guessed_value = 0;
     bool guessed = false;
     if (node->kind == BB_NODE_SCALAR && key->word != NULL && strcmp(node->text, key->word) == 0) {
-        return BB_OK; // it is unset already
+        return BB_OK; // already unset
     }
     if (is_plain(node)) {
         if (bb_scalar_integer(node->text, out) && integer_within(key, *out)) {
@@ -124,7 +124,8 @@ static bb_status bind_integer(binder *binding, const bb_key *key, const bb_node 
     return refuse(binding, key, node, path, guessed ? guess : NULL);
 }
 
-// Names of one number format: LAPACK's, the kernel language's and that of IEEE 754's width.
+// Synonyms of one number format: the names in LAPACK, in the kernel language and after its IEEE 754
+// width.
 static const char *const synonyms[][3] = {{"fp64", "dp", "DP"}, {"fp32", "sp", "SP"}};
 
 static int find_choice(const bb_key *key, const char *word)
@@ -137,7 +138,7 @@ static int find_choice(const bb_key *key, const char *word)
     return -1;
 }
 
-// The choice that a word, or a synonym of it, is; -1: none.
+// Index of a choice by name or synonym; -1 if unknown.
 static int match_choice(const bb_key *key, const char *word)
 {
     int found = find_choice(key, word);
@@ -164,7 +165,7 @@ static const char *const foreign[][2] = {
     {"gpu", "cuda"},      {"dose", "dose_mj_per_cm2"},
 };
 
-// The word of this program for another's, NULL where there is none.
+// This program's word for a word of another program, or NULL.
 static const char *translate(const char *word)
 {
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; ++i) {
@@ -175,11 +176,11 @@ static const char *translate(const char *word)
     return NULL;
 }
 
-// Variants of products by the format of their operands, where a key takes variants, and choices by
-// the words of other programs.
+// Suggests product variants for the format of their operands if the key expects variants, and
+// choices for words of other programs.
 static const char *advise(const bb_key *key, const char *word)
 {
-    static const char *const advice[][3] = {{"fp16", "hp3", "hp1, hp2 or hp3, of fp16 operands"},
+    static const char *const advice[][3] = {{"fp16", "hp3", "hp1, hp2 or hp3 (fp16 operands)"},
                                             {"e4m3", "fp8", "fp8"},
                                             {"e5m2", "fp8", "fp8"}};
     for (size_t i = 0; i < sizeof advice / sizeof *advice; ++i) {
@@ -224,7 +225,7 @@ static bb_status bind_boolean(binder *binding, const bb_key *key, const bb_node 
 static bb_status bind_text(binder *binding, const bb_key *key, const bb_node *node,
                            const char *path, const char **out)
 {
-    // Nothing, ~ and null are "no value" to a YAML reader, not a text.
+    // An empty value, ~ and null mean "no value" in YAML.
     bool nothing = is_plain(node) && (node->text[0] == '\0' || strcmp(node->text, "~") == 0 ||
                                       strcmp(node->text, "null") == 0);
     if (node->kind != BB_NODE_SCALAR || nothing) {
@@ -282,7 +283,7 @@ static bb_status refuse_repetition(binder *binding, const bb_key *key, const bb_
         for (bb_index j = 0; j < i; ++j) {
             if (items[j] == items[i] && items[i] >= 0) {
                 BB_TRY(bb_problems_add(binding->problems, item->place,
-                                       "%s.%td = %s: the same word twice", path, i, item->text));
+                                       "%s.%td = %s: this word is repeated", path, i, item->text));
                 break;
             }
         }
@@ -384,7 +385,7 @@ static void leave_unset(const bb_key *key, void *member)
     }
 }
 
-// A default is text as the user would write it, and passes the same rules as the user's.
+// Defaults are texts as a user would write them and obey the same rules.
 static bb_status bind_default(binder *binding, const bb_key *key, const char *path, void *member)
 {
     bb_status status = BB_OK;
@@ -398,8 +399,8 @@ static bb_status bind_default(binder *binding, const bb_key *key, const char *pa
     } else {
         BB_TRY(bind_value(&inner, key, node, path, member));
     }
-    BB_REQUIRE(problems.lines.length == 0, BB_INTERNAL, "default of %s does not fit its rule: %s",
-               path, problems.lines.data);
+    BB_REQUIRE(problems.lines.length == 0, BB_INTERNAL,
+               "internal: default of %s violates its own rule: %s", path, problems.lines.data);
 done:
     bb_problems_release(&problems);
     return status;
@@ -460,8 +461,8 @@ const bb_renamed_key *bb_binding_renamed(const char *schema, const bb_node *map,
     return NULL;
 }
 
-// Refuses a node at `former` below the group at `path` of which a row says where it is now, or
-// nodes below it; `*count` is the number of those.
+// Reports a node at `former` below the group at `path`, or nodes below it, if a row gives its
+// successor; `*count` is the number of such nodes.
 static bb_status refuse_renamed(binder *binding, const bb_schema *schema, const bb_node *map,
                                 const char *path, const bb_node *node, const char *former,
                                 bb_index *count)
@@ -479,7 +480,7 @@ static bb_status refuse_renamed(binder *binding, const bb_schema *schema, const 
             row->value == NULL ? "this key is called" : "expected",
             is_outside ? (int)(end - path) : (int)strlen(path), path,
             row->key + (row->key[0] == '^' ? 2 : 0),
-            row->value == NULL ? " now (config --upgrade renames it)" : " in its place"));
+            row->value == NULL ? " now (config --upgrade renames it)" : " instead"));
         goto done;
     }
     for (const bb_node *member = node->kind == BB_NODE_MAP ? node->first : NULL; member != NULL;
@@ -506,7 +507,7 @@ static bb_status refuse_unknown(binder *binding, const bb_schema *schema, const 
         bb_suggestion_add(&near, schema->keys[i].name);
         BB_TRY(bb_text_add(&keys, "%s%s", i == 0 ? "" : ", ", schema->keys[i].name));
     }
-    // A key of a group inside this one: the user wrote it one level too high.
+    // A key of a group inside this one is one level too high.
     for (bb_index i = 0; near.nearest == NULL && i < schema->key_count; ++i) {
         const bb_key *group = &schema->keys[i];
         if (group->kind == BB_KEY_GROUP && bb_binding_key(group->schema, member->key) != NULL) {
@@ -551,7 +552,7 @@ static bb_status bind_group(binder *binding, const bb_schema *schema, const bb_n
         if (node != NULL) {
             leave_unset(key, member);
             if (bb_binding_renamed(schema->name, map, key->name) != NULL) {
-                continue; // refused above
+                continue; // reported above
             }
             BB_TRY(bind_value(binding, key, node, key_path, member));
         } else {
@@ -566,7 +567,7 @@ done:
 const bb_key *bb_binding_find(const bb_schema *schema, const char *path)
 {
     const bb_key *key = NULL;
-    bool item = false; // the part is that of a list's item
+    bool item = false; // this part of the path selects a list item
     for (const char *part = path; part != NULL; part = strchr(part, '.')) {
         char name[128];
         part += part != path;

@@ -1,47 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a tree to a struct by its schema table, and the names and ranges that messages and listings
-// share. Files, overrides and defaults all pass here.
+// Binding of a tree to a struct by its schema table, and the names and ranges used in messages and
+// lists. Files, overrides and defaults are all bound here.
 #ifndef BB_SIM_CONFIG_BINDING_H
 #define BB_SIM_CONFIG_BINDING_H
 
 #include "core/schema.h"
 #include "sim/config/node.h"
 
-/// Fills `out` (schema->bytes) from `tree`, a map or NULL for an empty one. Keys that are absent
-/// take their defaults; everything wrong is added to `problems` under paths that start with `path`
-/// ("" at the root). Strings and lists live in `arena` or in the tree. Errors: BB_MEMORY,
-/// BB_INTERNAL (a default of the table does not fit its own rule).
+/// Fills `out` (schema->bytes) from `tree`, a map or NULL for an empty one. Absent keys get their
+/// defaults; all problems are added to `problems` with paths that start with `path` ("" at the
+/// root). Strings and lists are stored in `arena` or in the tree. Errors: BB_MEMORY, BB_INTERNAL (a
+/// default of the table violates its own rule).
 BB_CHECKED bb_status bb_binding_bind(bb_arena *arena, const bb_schema *schema, const bb_node *tree,
                                      const char *path, bb_problems *problems, void *out);
 
-/// A key of an earlier version. It is refused with its successor, to which an upgrade moves it.
+/// Key of an earlier version. It is refused with the name of its successor, to which `config
+/// --upgrade` moves it.
 typedef struct bb_renamed_key {
     const char *schema; ///< bb_schema.name of a group
     const char *former; ///< path from that group
-    const char
-        *value; ///< a former choice, which has no value to move; NULL: the key with any value
-    const char *beside; ///< only where the group's key `kind` is this; NULL: always
-    const char *key;    ///< path from that group; "^." begins at the group around it
+    const char *value;  ///< former choice without a value to move; NULL: the key with any value
+    const char *beside; ///< only if the group's key `kind` has this value; NULL: always
+    const char *key;    ///< path from that group; "^." starts at the enclosing group
 } bb_renamed_key;
 
-/// The row of what stands at `path` below the group `map`; NULL: it is not renamed.
+/// Row of the renamed key at `path` below the group `map`, NULL if it is not renamed.
 const bb_renamed_key *bb_binding_renamed(const char *schema, const bb_node *map, const char *path);
 
-/// Key of a schema by name, NULL where it has none.
+/// Key of a schema by name, or NULL.
 const bb_key *bb_binding_key(const bb_schema *schema, const char *name);
 
-/// Key at a path such as "pipelines.hp2.policy.width", whose parts after lists are names or numbers
-/// of items; NULL where there is none. A group that a plain value may stand for is that group.
+/// Key at a path such as "pipelines.hp2.policy.width", or NULL. The parts after lists are names or
+/// numbers of items. A group with a plain value as shorthand gives the group.
 const bb_key *bb_binding_find(const bb_schema *schema, const char *path);
 
-/// What a key takes, as "a number in (0, 5] m" or "one of fp64, fp32".
+/// Description of valid values, such as "a number in (0, 5] m" or "one of fp64, fp32".
 BB_CHECKED bb_status bb_binding_expectation(const bb_key *key, bb_text *out);
 
-/// The range alone, as "in (0, 5]", "at least 1" or "" where there is none.
+/// Range only, such as "in (0, 5]" or "at least 1"; "" without a range.
 BB_CHECKED bb_status bb_binding_range(const bb_key *key, bb_text *out);
 
-/// True when the key stands for something that a user may leave out of a file.
+/// True if the key may be omitted from a file.
 bool bb_binding_omissible(const bb_key *key);
 
 #endif

@@ -21,14 +21,14 @@ struct bb_config_base {
     bb_record_tables tables;
     bb_node *tree;
     const bb_schema *schema;
-    bb_text name; // of the file asked for, for messages
+    bb_text name; // of the main file, for messages
 };
 
 struct bb_config {
     bb_arena arena;
     const bb_config_base *base;
-    bb_config_base *owned_base; // NULL where the base is borrowed
-    bb_record_tables tables;    // that its overrides name
+    bb_config_base *owned_base; // NULL if the base is borrowed
+    bb_record_tables tables;    // tables named by its overrides
     bb_node *tree;
     void *study;
 };
@@ -56,7 +56,8 @@ static bool names_experiment(const char *override)
     return strncmp(override, "experiment=", strlen("experiment=")) == 0;
 }
 
-// The experiment decides which tables the rest is read by, so its overrides come first.
+// Chooses the schema. Overrides of `experiment` are applied first, because all other keys depend on
+// it.
 static bb_status choose_schema(bb_config_base *base, const bb_config_request *request,
                                bb_problems *problems)
 {
@@ -91,7 +92,7 @@ done:
     return status;
 }
 
-// `seed: random` becomes a number here, so that everything after sees and records that number.
+// Replaces `seed: random` by a number, which is recorded in the results.
 static bb_status draw_seed(bb_config *config)
 {
     bb_status status = BB_OK;
@@ -108,14 +109,14 @@ done:
     return status;
 }
 
-// Removes the keys that name folders to write to.
+// Removes the keys that name output folders.
 static void drop_folders(const bb_schema *schema, bb_node *tree)
 {
     for (bb_index i = 0; i < schema->key_count; ++i) {
         const bb_key *key = &schema->keys[i];
         bb_node *member = bb_node_member(tree, key->name);
         if (member != NULL && key->writes_folder) {
-            bb_log_info("'%s' of '%s' is ignored: give it on the command line", key->name,
+            bb_log_info("'%s' of '%s' is ignored; set it on the command line", key->name,
                         member->place.origin);
             bb_node_remove(tree, member);
         } else if (member != NULL && key->kind == BB_KEY_GROUP) {
@@ -173,7 +174,7 @@ done:
     return status;
 }
 
-// `judge`: problems fail the call.
+// `judge`: problems make the call fail.
 static bb_status read_as(const bb_config_request *request, bool judge, bb_problems *problems,
                          bb_config_base **out)
 {
@@ -275,13 +276,14 @@ bb_status bb_config_load(const bb_config_request *request, bb_problems *problems
     if (base->schema == NULL) {
         BB_TRY(count_problems(base, problems));
     }
-    BB_REQUIRE(base->schema != NULL, BB_INTERNAL, "%s: no experiment, and no problem with it",
-               request->path);
+    BB_REQUIRE(base->schema != NULL, BB_INTERNAL,
+               "internal: %s has no experiment, but no problem was reported", request->path);
     const bb_node *sweep = bb_config_base_extract(base, "sweep");
     if (sweep != NULL) {
-        BB_TRY(bb_problems_add(problems, sweep->key_place,
-                               "sweep: a plan of many studies, which 'bitbudget sweep %s' runs",
-                               request->path));
+        BB_TRY(bb_problems_add(
+            problems, sweep->key_place,
+            "sweep: this file is a plan of many studies; run it with 'bitbudget sweep %s'",
+            request->path));
     }
     BB_TRY(bb_config_base_bind(base, NULL, 0, problems, &config));
     config->owned_base = base;
@@ -346,8 +348,8 @@ bb_status bb_config_template(const bb_schema *schema, const char *starter, bb_te
     BB_TRY(bb_node_parse(&arena, "starter", true, starter, strlen(starter), &problems, &tree));
     BB_TRY(bb_arena_zeroed(&arena, 1, schema->bytes, &study));
     BB_TRY(bb_binding_bind(&arena, schema, tree, "", &problems, study));
-    BB_REQUIRE(problems.count == 0, BB_INTERNAL, "the starter of %s does not fit: %s", schema->name,
-               bb_text_string(&problems.lines));
+    BB_REQUIRE(problems.count == 0, BB_INTERNAL, "internal: the starter of %s is invalid: %s",
+               schema->name, bb_text_string(&problems.lines));
     BB_TRY(bb_emission_write(schema, study, true, out));
 done:
     bb_problems_release(&problems);

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { VALUE_BYTES = 60 }; // of a value that is printed
+enum { VALUE_BYTES = 60 }; // limit of a printed value
 
 typedef struct comparison {
     const char *const *names; // [2]
@@ -37,7 +37,7 @@ done:
     return status;
 }
 
-// "96 in a.h5", cut where it is long, or "absent in a.h5".
+// Adds "96 in a.h5", truncated if long, or "absent in a.h5".
 static bb_status add_value(const bb_node *node, const char *name, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -68,7 +68,7 @@ done:
     return status;
 }
 
-// Name of a record, NULL if it has none.
+// Name of a record, or NULL.
 static const char *name_of(const bb_node *record)
 {
     const bb_node *name = bb_node_member(record, "name");
@@ -95,7 +95,8 @@ static bool is_list_of_maps(const bb_node *list)
     return list->kind == BB_NODE_LIST && (list->first == NULL || list->first->kind == BB_NODE_MAP);
 }
 
-// Members or records of the first and their partners; of the second those that have none.
+// Compares members or records of the first with their counterparts in the second, then lists those
+// only in the second.
 static bb_status compare_children(const comparison *sides, const bb_node *parent,
                                   const bb_node *others, bool is_second, const char *path)
 {
@@ -168,9 +169,9 @@ done:
     return status;
 }
 
-enum { LINE_BYTES = 60 }; // of a line that is quoted
+enum { LINE_BYTES = 60 }; // limit of a quoted line
 
-// A piece of a text: a line without its end, or a group with its name.
+// Part of a text: a line without its end, or a group with its name.
 typedef struct piece {
     const char *place;
     size_t length;
@@ -192,7 +193,7 @@ static bool is_inside(const char *line)
     return *line == ' ' || *line == '-';
 }
 
-// The group that starts here: its first line and all that are deeper.
+// Group that starts here: its first line and all lines with deeper indentation.
 static piece group_at(const char *text)
 {
     const char *end = text;
@@ -231,7 +232,8 @@ static bool is_same(piece a, piece b)
            strncmp(a.place, b.place, a.length) == 0;
 }
 
-// A line of a group from `place`, without what stands before its key; none after the group's end.
+// Next line of a group from `place`, without the characters before its key; empty after the group's
+// end.
 static piece next_line(piece group, const char *cursor)
 {
     if (group.place == NULL || cursor >= group.place + group.length) {

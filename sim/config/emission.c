@@ -51,7 +51,7 @@ done:
     return status;
 }
 
-// Whether something that must be there is not, also in a group that must be there.
+// True if a required value is missing, also in a required group.
 static bool is_lacking(const bb_schema *schema, const void *group)
 {
     for (bb_index i = 0; i < schema->key_count; ++i) {
@@ -66,7 +66,7 @@ static bool is_lacking(const bb_schema *schema, const void *group)
     return false;
 }
 
-// Left out by the user: something in it that must be there is not, or nothing in it is there.
+// True if the user omitted the group: a required value is missing, or the group has no values.
 static bool is_group_unset(const bb_schema *schema, const void *group)
 {
     bb_index unset = 0;
@@ -94,18 +94,18 @@ bool bb_emission_is_unset(const bb_key *key, const void *object)
     case BB_KEY_GROUP:
         return is_group_unset(key->schema, member);
     default:
-        // An empty list is a value unless leaving the key out means the same.
+        // An empty list is a value unless omitting the key means the same.
         return ((const bb_list *)member)->count == 0 && key->default_text == NULL;
     }
 }
 
-// From the root: the copy is read from any folder.
+// Writes an absolute path, so that the copy can be read from any folder.
 static bb_status write_path(const char *path, bb_text *out)
 {
     bb_status status = BB_OK;
     char folder[PATH_BYTES];
     char *all_values = NULL;
-    // Without the working folder's name the path stands as it is.
+    // If the working folder is unknown, the path is written unchanged.
     if (path[0] == '/' || getcwd(folder, sizeof folder) == NULL) {
         return bb_node_write_text(path, out);
     }
@@ -137,7 +137,7 @@ static bb_status write_value(const bb_key *key, const void *member, bool brief, 
     }
 }
 
-// True where leaving the key out would read back the same value.
+// True if omitting the key would read back the same value.
 static bool at_default(const bb_key *key, const void *object)
 {
     const void *member = (const char *)object + key->offset;
@@ -158,7 +158,7 @@ static bool at_default(const bb_key *key, const void *object)
     case BB_KEY_DOUBLE:
         return bb_scalar_double(key->default_text, &number) && number == *(const double *)member;
     case BB_KEY_INTEGER:
-        integer = BB_INTEGER_UNSET; // what a word is read as
+        integer = BB_INTEGER_UNSET; // value of the word in place of a number
         return (key->word != NULL || bb_scalar_integer(key->default_text, &integer)) &&
                integer == *(const bb_index *)member;
     case BB_KEY_CHOICE:
@@ -168,7 +168,7 @@ static bool at_default(const bb_key *key, const void *object)
     }
 }
 
-// "# unit, range or words. Meaning" behind the line that started at `start`.
+// Writes "# unit, range or words. Meaning" after the line that starts at `start`.
 static bb_status write_comment(const bb_key *key, bb_index start, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -187,11 +187,11 @@ done:
     return status;
 }
 
-// A list of maps, one "- {...}" line a record.
+// Writes a list of maps, one "- {...}" line for each record.
 static bb_status write_records(const bb_key *key, const bb_list *list, bool brief, int indent,
                                bb_text *out);
 
-// {a: 1, b: 2}: every set key of a record, `brief` without those at their default.
+// Writes {a: 1, b: 2} with every set key of a record; if `brief`, without keys at their default.
 static bb_status write_flow(const bb_schema *schema, const void *object, bool brief, int indent,
                             bb_text *out)
 {
@@ -257,7 +257,7 @@ done:
     return status;
 }
 
-// Keys of a record, as comments above the records.
+// Writes the keys of a record as comments above the records.
 static bb_status write_record_legend(const bb_schema *schema, const char *prefix, int indent,
                                      bb_text *out)
 {
@@ -434,7 +434,7 @@ done:
     return status;
 }
 
-// A cell: a bar would end it, and what looks like a tag would be one.
+// Writes a table cell: escapes bars and text that looks like an HTML tag.
 static bb_status add_cell(const char *text, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -486,7 +486,7 @@ done:
 bb_status bb_emission_list_markdown(const char *name, const bb_schema *schema, bb_text *out)
 {
     bb_status status = BB_OK;
-    bool open = false; // a table of keys that have none inside
+    bool open = false; // a table for keys without inner keys has been started
     BB_TRY(bb_text_add(out, "## %s\n", name));
     for (bb_index i = 0; i < schema->key_count; ++i) {
         const bb_key *key = &schema->keys[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words for what a key takes; part of sim/config/binding.h.
+// Descriptions of the valid values of a key; part of sim/config/binding.h.
 #include "sim/config/binding.h"
 #include "sim/config/scalar.h"
 
@@ -23,7 +23,7 @@ bool bb_binding_omissible(const bb_key *key)
     return key->optional || key->default_text != NULL;
 }
 
-// Integers in full, other numbers as short as they can be told.
+// Prints integers in full and other numbers as briefly as possible.
 static void print_bound(const bb_key *key, double value, char out[BB_SCALAR_BYTES])
 {
     bool integer = key->kind == BB_KEY_INTEGER || key->kind == BB_KEY_INTEGERS;
@@ -109,7 +109,7 @@ bb_status bb_binding_expectation(const bb_key *key, bb_text *out)
         [BB_KEY_CHOICE] = "one of ",
         [BB_KEY_DOUBLES] = "a list of numbers",
         [BB_KEY_INTEGERS] = "a list of integers",
-        [BB_KEY_CHOICES] = "a list of words out of ",
+        [BB_KEY_CHOICES] = "a list of the words ",
         [BB_KEY_GROUP] = "",
         [BB_KEY_RECORDS] = "",
     };

@@ -13,7 +13,7 @@
 
 static const char STANDARD_INPUT[] = "-";
 
-// Contents of a stream, up to one byte more than a configuration may have.
+// Reads a stream, up to one byte more than a configuration may have.
 static bb_status read_stream(bb_arena *arena, FILE *file, const char *path, char **text,
                              size_t *length)
 {
@@ -30,19 +30,19 @@ static bb_status read_stream(bb_arena *arena, FILE *file, const char *path, char
     BB_REQUIRE(ferror(file) == 0, BB_IO, "cannot read configuration '%s': %s", path,
                strerror(errno));
     BB_REQUIRE(*length <= BB_NODE_BYTES, BB_INVALID,
-               "configuration '%s' is larger, expected at most %d bytes", path, BB_NODE_BYTES);
+               "configuration '%s' is too large, expected at most %d bytes", path, BB_NODE_BYTES);
 done:
     return status;
 }
 
-// Results are what users have beside their studies.
+// Refuses result files, which users often store next to their studies.
 static bb_status refuse_results(const char *path, const char *text, size_t length)
 {
     bb_status status = BB_OK;
     static const char hdf5[8] = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
     BB_REQUIRE(length < sizeof hdf5 || memcmp(text, hdf5, sizeof hdf5) != 0, BB_INVALID,
-               "'%s' is an HDF5 file, no study: 'bitbudget show %s' prints a result, 'bitbudget "
-               "rerun' runs it again; a matrix goes in by a study with 'matrix: {file: %s}'",
+               "'%s' is an HDF5 file, not a study: 'bitbudget show %s' prints a result, 'bitbudget "
+               "rerun' repeats it; for a matrix, write a study with 'matrix: {file: %s}'",
                path, path, path);
 done:
     return status;
@@ -52,7 +52,7 @@ static bb_status open_configuration(const char *path, FILE **out, struct stat *a
 {
     bb_status status = BB_OK;
     const bool piped = strcmp(path, STANDARD_INPUT) == 0;
-    // Before it is opened: to open a FIFO is to wait for its writer.
+    // Checked before opening, because opening a FIFO waits for its writer.
     BB_REQUIRE(piped || stat(path, about) != 0 || S_ISREG(about->st_mode), BB_IO,
                "cannot read configuration '%s': not a regular file", path);
     *out = piped ? stdin : fopen(path, "rb");
@@ -86,14 +86,14 @@ done:
     return status;
 }
 
-// A file that was read before; what tells it from others is its place among those.
+// Uses a file read earlier; its index identifies it.
 static bb_status take_known(bb_arena *arena, const char *path, bb_layers *layers)
 {
     bb_status status = BB_OK;
     const char *text = known_text(layers, path);
     const char *copy = NULL;
     const struct stat about = {.st_ino = (ino_t)layers->count + 1};
-    BB_REQUIRE(text != NULL, BB_IO, "configuration '%s' is not among the %td files that were kept",
+    BB_REQUIRE(text != NULL, BB_IO, "configuration '%s' is missing from the %td recorded files",
                path, layers->known_count);
     BB_TRY(bb_arena_text(arena, text, strlen(text), &copy));
     BB_TRY(note_file(arena, path, copy, &about, layers));
@@ -101,7 +101,7 @@ done:
     return status;
 }
 
-// Reads a whole regular file, or standard input, into the arena and notes it among the layers.
+// Reads a whole regular file, or standard input, into the arena and adds it to the layers.
 static bb_status read_file(bb_arena *arena, const char *path, bb_layers *layers)
 {
     bb_status status = BB_OK;
@@ -112,7 +112,8 @@ static bb_status read_file(bb_arena *arena, const char *path, bb_layers *layers)
     BB_TRY(open_configuration(path, &file, &about));
     BB_TRY(read_stream(arena, file, path, &text, &length));
     BB_TRY(refuse_results(path, text, length));
-    BB_REQUIRE(strlen(text) == length, BB_INVALID, "configuration '%s' has a NUL character", path);
+    BB_REQUIRE(strlen(text) == length, BB_INVALID, "configuration '%s' contains a NUL character",
+               path);
     BB_TRY(note_file(arena, path, text, &about, layers));
 done:
     if (file != NULL && file != stdin) {
@@ -133,8 +134,8 @@ static bool read_before(const bb_layers *layers)
     return false;
 }
 
-// Kept file that find_base resolved: `joined`, with or without extension, else the file of the
-// shipped study `base`. NULL: none.
+// Recorded file that find_base resolved: `joined`, with or without extension, else the file of the
+// shipped study `base`; or NULL.
 static const char *find_known(const bb_layers *layers, const char *joined, const char *base)
 {
     for (bb_index i = 0; i < layers->known_count; ++i) {
@@ -155,8 +156,8 @@ static const char *find_known(const bb_layers *layers, const char *joined, const
     return NULL;
 }
 
-// The base's path: a file beside the one that names it, with or without the ending, else a shipped
-// study's.
+// Finds the path of a base: a file relative to the one that names it, with or without extension,
+// else a shipped study.
 static bb_status find_base(bb_arena *arena, const char *path, const char *base,
                            const bb_layers *layers, const char **out)
 {
@@ -170,9 +171,8 @@ static bb_status find_base(bb_arena *arena, const char *path, const char *base,
     if (layers->known_count > 0) {
         BB_TRY(bb_arena_printf(arena, &joined, "%s%s", folder, base));
         *out = find_known(layers, joined, base);
-        BB_REQUIRE(*out != NULL, BB_IO,
-                   "configuration '%s' is not among the %td files that were kept", joined,
-                   layers->known_count);
+        BB_REQUIRE(*out != NULL, BB_IO, "configuration '%s' is missing from the %td recorded files",
+                   joined, layers->known_count);
         goto done;
     }
     BB_TRY(bb_study_file_find_base(folder, base, &found));
@@ -183,7 +183,7 @@ done:
     return status;
 }
 
-// Takes `base:` out of a tree; `*out` is NULL where there is none or it is no text.
+// Removes `base:` from a tree; `*out` is NULL if it is absent or not a text.
 static bb_status take_base(bb_arena *arena, bb_node *tree, const char *path,
                            const bb_layers *layers, bb_problems *problems, bb_node **base,
                            const char **out)
@@ -247,7 +247,7 @@ bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers *layers,
                                    : read_file(arena, path, layers));
     if (read_before(layers)) {
         BB_TRY(bb_problems_add(problems, (bb_place){path, 1, 1},
-                               "base: this file is its own base, directly or through others"));
+                               "base: this file is its own base, directly or indirectly"));
         goto done;
     }
     BB_TRY(parse_layer(arena, layers, problems, &tree));
@@ -260,7 +260,7 @@ bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers *layers,
         goto done;
     }
     if (layers->count == BB_LAYER_FILES) {
-        BB_TRY(bb_problems_add(problems, base_key->place, "base: more than %d files in a chain",
+        BB_TRY(bb_problems_add(problems, base_key->place, "base: chain of more than %d files",
                                BB_LAYER_FILES));
         goto done;
     }
@@ -273,7 +273,7 @@ done:
     return status;
 }
 
-// Files between a node's and the one asked for; a node of another place has none.
+// Number of files between a node's file and the main file; none for a node of another origin.
 static bb_index depth_of(const bb_node *node, const bb_layers *layers)
 {
     bb_index depth = 0;
@@ -283,14 +283,14 @@ static bb_index depth_of(const bb_node *node, const bb_layers *layers)
     return depth;
 }
 
-// An override has no line.
+// Overrides have no line number.
 static bool is_overridden(const bb_node *node)
 {
     return node->key_place.line == 0;
 }
 
-// Takes the alternatives of a key out of its map: of an override those that files set, with
-// `layers` those of files below the key's.
+// Removes the alternatives of a key from its map: for an override those set by files; with
+// `layers`, those of files below the key's.
 static void drop_alternatives(const bb_key *key, bb_node *map, const bb_node *member,
                               const bb_layers *layers)
 {
@@ -318,7 +318,7 @@ void bb_layers_resolve_alternatives(const bb_layers *layers, const bb_schema *sc
     }
 }
 
-// Opens a plain value that stands for a group into that group.
+// Converts a plain value that is the shorthand of a group into that group.
 static bb_status open_shorthand(bb_arena *arena, const bb_key *key, bb_node *parent, bb_node **node)
 {
     bb_status status = BB_OK;
@@ -342,11 +342,11 @@ done:
 typedef struct walk {
     bb_arena *arena;
     bb_problems *problems;
-    bb_place place;   // the override, for messages
-    const char *path; // whole, for messages
-    bb_node *node;    // where the walk stands
+    bb_place place;   // place of the override, for messages
+    const char *path; // whole path, for messages
+    bb_node *node;    // current node of the walk
     const bb_schema *schema;
-    const bb_key *key; // of `node`, where it is known
+    const bb_key *key; // key of `node`, if known
 } walk;
 
 static bb_status step_into_list(walk *route, const char *part, bb_node **child)
@@ -354,7 +354,7 @@ static bb_status step_into_list(walk *route, const char *part, bb_node **child)
     *child = bb_node_part(route->node, part);
     if (*child == NULL) {
         return bb_problems_add(route->problems, route->place,
-                               "%s: '%s' is no item of a list of %td, expected 0 to %td%s",
+                               "%s: '%s' is not an item of a list of %td, expected 0 to %td%s",
                                route->path, part, route->node->count, route->node->count - 1,
                                bb_node_member(route->node->first, "name") == NULL ? ""
                                                                                   : " or a name");
@@ -362,7 +362,8 @@ static bb_status step_into_list(walk *route, const char *part, bb_node **child)
     return BB_OK;
 }
 
-// One part of the path; `*child` is NULL after a problem. A key that is absent is made, as a map.
+// Follows one part of the path; `*child` is NULL after a problem. An absent key is created as a
+// map.
 static bb_status step(walk *route, const char *part, bool last, bb_node *value, bb_node **child)
 {
     bb_status status = BB_OK;
@@ -385,7 +386,8 @@ static bb_status step(walk *route, const char *part, bool last, bb_node *value, 
         }
     } else {
         BB_TRY(bb_problems_add(route->problems, route->place,
-                               "%s: there is a single value above '%s'", route->path, part));
+                               "%s: a single value, not a group, is above '%s'", route->path,
+                               part));
     }
     if (*child == NULL) {
         goto done;

@@ -14,10 +14,10 @@
 typedef struct spreading {
     bb_arena *arena;
     bb_problems *problems;
-    char path[192]; // of the record, as written
+    char path[192]; // path of the record, as written
 } spreading;
 
-// The pattern of a record, NULL where it has none; `*group` is its member.
+// Pattern of a record, or NULL; `*group` is its member.
 static const bb_key *pattern_of(const bb_schema *schema, const bb_node *record, bb_node **group)
 {
     for (bb_index i = 0; i < schema->key_count; ++i) {
@@ -30,7 +30,7 @@ static const bb_key *pattern_of(const bb_schema *schema, const bb_node *record, 
     return NULL;
 }
 
-// Whether the record has neither another pattern nor the numbers that this one gives.
+// Checks that the record has no other pattern and none of the numbers set by this one.
 static bb_status check_alone(spreading *work, const bb_schema *schema, const bb_key *key,
                              const bb_node *record)
 {
@@ -63,7 +63,7 @@ done:
     return status;
 }
 
-// Appends the records of one to `out`.
+// Appends the records generated from one record to `out`.
 static bb_status spread_record(spreading *work, const bb_key *key, bb_node *record,
                                const bb_node *group, bb_node *out)
 {
@@ -92,7 +92,7 @@ done:
     return status;
 }
 
-// A record whose pattern is refused stays as one, so that nothing more is said of it.
+// A record with an invalid pattern is retained as one record, to avoid further messages.
 static bb_status settle(spreading *work, const bb_key *key, bb_node *record, const bb_node *group,
                         bb_node *list)
 {
@@ -133,7 +133,8 @@ static bb_status spread_list(spreading *work, const bb_key *records, bb_node *li
             BB_TRY(settle(work, key, record, group, list));
         }
         if (work->problems->count == before && list->count > BB_NODE_CHILDREN) {
-            BB_TRY(bb_problems_add(work->problems, record->place, "%s: over %d records", work->path,
+            BB_TRY(bb_problems_add(work->problems, record->place,
+                                   "%s: expands to more than %d records", work->path,
                                    (int)BB_NODE_CHILDREN));
         }
     }
@@ -198,7 +199,7 @@ done:
     return status;
 }
 
-// Once for the table, where binding would say it of every row.
+// Checks columns once for the table, because binding would report them for every row.
 static bb_status check_columns(opening *work, const bb_key *key, const char *file,
                                const bb_csv_table *table)
 {
@@ -252,14 +253,15 @@ done:
     return status;
 }
 
-// Keeps name, text and digest of a table, as read.
+// Stores name, text and digest of a table, as read.
 static bb_status note_table(opening *work, const char *file, const bb_csv_table *table)
 {
     bb_status status = BB_OK;
     bb_digest *digest = NULL;
     bb_record_tables *tables = work->tables;
     const size_t bytes = strlen(table->text);
-    BB_REQUIRE(tables->count < BB_RECORD_TABLES, BB_INVALID, "%s: over %d tables in a study", file,
+    BB_REQUIRE(tables->count < BB_RECORD_TABLES, BB_INVALID,
+               "%s: a study may have at most %d tables; this file exceeds them", file,
                (int)BB_RECORD_TABLES);
     tables->files[tables->count].name = file;
     BB_TRY(bb_arena_text(work->arena, table->text, bytes, &tables->files[tables->count].text));
@@ -272,7 +274,7 @@ done:
     return status;
 }
 
-// From disk, or from what was kept of it.
+// Reads a table from disk or from its recorded text.
 static bb_status read_table(const bb_record_tables *tables, const char *file, bb_csv_table **out)
 {
     bb_status status = BB_OK;
@@ -283,7 +285,7 @@ static bb_status read_table(const bb_record_tables *tables, const char *file, bb
     for (bb_index i = 0; i < tables->known_count && text == NULL; ++i) {
         text = strcmp(tables->known[i].name, file) == 0 ? tables->known[i].text : NULL;
     }
-    BB_REQUIRE(text != NULL, BB_IO, "table '%s' is not among the %td files that were kept", file,
+    BB_REQUIRE(text != NULL, BB_IO, "table '%s' is missing from the %td recorded files", file,
                tables->known_count);
     BB_TRY(bb_csv_table_parse(file, text, out));
 done:

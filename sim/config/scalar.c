@@ -18,7 +18,7 @@ static const char *skip_digits(const char *text)
     return text;
 }
 
-// "0" or digits that do not start with 0, after an optional minus: NULL where there is none.
+// Skips "0" or digits without leading 0, after an optional minus; NULL if there are none.
 static const char *skip_integer(const char *text)
 {
     text += *text == '-';
@@ -67,8 +67,8 @@ bool bb_scalar_integer(const char *text, bb_index *out)
     return true;
 }
 
-// Decimal digits of the shortest text that reads back to the same bits, and the power of ten of the
-// first one.
+// Number of decimal digits of the shortest text that reads back to the same bits, and the decimal
+// exponent of the first digit.
 static int shortest(double value, int *exponent)
 {
     char digits[BB_SCALAR_BYTES];
@@ -91,7 +91,7 @@ void bb_scalar_print(double value, char out[BB_SCALAR_BYTES])
         int decimals = precision - 1 - exponent;
         (void)snprintf(out, BB_SCALAR_BYTES, "%.*f", decimals < 1 ? 1 : decimals, value);
     } else {
-        // A point, or YAML 1.1 takes it for a text.
+        // YAML 1.1 needs the decimal point to recognise a number.
         (void)snprintf(out, BB_SCALAR_BYTES, "%.*e", precision < 2 ? 1 : precision - 1, value);
     }
 }
@@ -105,7 +105,8 @@ bool bb_scalar_guess(const char *text, char out[BB_SCALAR_BYTES])
     if (strchr(text, ':') != NULL || strncasecmp(text, "0x", 2) == 0) {
         return false;
     }
-    // Leading zeros and separators go, a decimal comma becomes a point, a trailing unit is cut.
+    // Removes leading zeros and separators, replaces a decimal comma by a point and cuts a trailing
+    // unit.
     while (start[0] == '0' && isdigit((unsigned char)start[1])) {
         ++start;
     }

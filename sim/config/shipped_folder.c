@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// CMake links the shipped files into the build tree, next to the program.
+// Recognises the build tree: CMake links the shipped files into it, next to the program.
 static bool is_build_tree(const char *folder)
 {
     char path[PATH_MAX + 16];
@@ -25,7 +25,7 @@ static bool is_build_tree(const char *folder)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-// The folder that shipped files lie in; "" where the program does not know where it stands.
+// Finds the folder with the shipped files; "" if the location of the program is unknown.
 static bb_status find_share(char **out)
 {
     const char *named = getenv("BITBUDGET_SHARE");
@@ -126,7 +126,7 @@ done:
     return status;
 }
 
-// Adds the first `length` bytes of a name that is not there yet.
+// Adds the first `length` bytes of a name unless already present.
 static bb_status add_name(bb_shipped_names *names, const char *name, size_t length)
 {
     bb_status status = BB_OK;
@@ -154,7 +154,7 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-// The listed ending of a file's name, NULL where it has none.
+// Listed extension of a file name, or NULL.
 static const char *find_ending(const bb_shipped_listing *listing, const char *name)
 {
     const size_t length = strlen(name);
@@ -167,8 +167,8 @@ static const char *find_ending(const bb_shipped_listing *listing, const char *na
     return NULL;
 }
 
-// The files of folder `path`, whose names begin with `prefix`. A folder that is not there or may
-// not be read has none.
+// Lists the files of folder `path`, with `prefix` before their names. A missing or unreadable
+// folder has none.
 static bb_status list_folder(const bb_shipped_listing *listing, const char *path,
                              const char *prefix, int depth, bb_shipped_names *out)
 {

@@ -33,7 +33,7 @@ static bb_index distance_to(const char *name, const char *candidate)
     return full < last ? full : last;
 }
 
-// " (did you mean ao/quick, wafer/quick?)", the nearest first; nothing where none is near.
+// Writes " (did you mean ao/quick, wafer/quick?)", nearest first; nothing if no name is near.
 static bb_status write_nearest(const char *name, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -61,7 +61,7 @@ done:
     return status;
 }
 
-// Says that there is no such file, and which shipped studies have near names.
+// Reports a missing file with the nearest names of shipped studies.
 static bb_status refuse(const char *name)
 {
     bb_status status = BB_OK;
@@ -109,9 +109,9 @@ bool bb_study_file_has_machines(const char *path)
     struct stat about;
     char line[256] = "";
     bool found = false;
-    bool begins = true; // a line, and not the rest of a long one
+    bool begins = true; // the buffer starts at the beginning of a line
     FILE *file = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? fopen(path, "re") : NULL;
-    // A result file is gigabytes of anything: it ends the search with its first byte.
+    // A result file may have gigabytes of binary data: its first byte ends the search.
     while (file != NULL && !found && fgets(line, sizeof line, file) != NULL &&
            !(begins && (unsigned char)line[0] == HDF5_FIRST_BYTE)) {
         found = begins && strncmp(line, "machines:", strlen("machines:")) == 0;
@@ -123,7 +123,7 @@ bool bb_study_file_has_machines(const char *path)
     return found;
 }
 
-// `kernels` has no studies, and a table of machines is none.
+// Excludes `kernels`, which contains no studies, and tables of machines.
 static bool is_study(const char *path, const char *name)
 {
     return strcmp(name, "kernels") != 0 && !(has_ending(name) && bb_study_file_has_machines(path));
@@ -139,14 +139,14 @@ enum { MOST_MOVED = 16 };
 
 typedef struct copying {
     bb_arena arena;
-    const char *folder; // of the study, absolute, ends in '/'
-    bb_text *changes;   // of an upgrade
+    const char *folder; // absolute folder of the study, ends in '/'
+    bb_text *changes;   // changes of an upgrade
     const char *text;
-    size_t done; // bytes of it that are copied
+    size_t done; // number of bytes already copied
     bb_text *out;
 } copying;
 
-// Bytes of the line break at `text` (YAML 1.1, 4.1.4); 0: there is none.
+// Length of the line break at `text` (YAML 1.1, 4.1.4); 0 if there is none.
 static size_t line_end(const char *text)
 {
     static const char *const breaks[] = {"\r\n",     "\r",           "\n",
@@ -158,10 +158,10 @@ static size_t line_end(const char *text)
     return length;
 }
 
-// Bytes before a place; columns count characters.
+// Byte offset of a place, whose columns count characters.
 static size_t find_offset(const char *text, bb_place place)
 {
-    size_t offset = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; // a byte order mark
+    size_t offset = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; // byte order mark
     for (bb_index line = 1; line < place.line && text[offset] != '\0';) {
         const size_t end = line_end(text + offset);
         offset += end > 0 ? end : 1;
@@ -175,7 +175,7 @@ static size_t find_offset(const char *text, bb_place place)
     return offset;
 }
 
-// A value that is the name of a file beside the study gets its whole path.
+// Replaces the name of a file next to the study by its absolute path.
 static bb_status copy_value(copying *copy, const bb_node *node)
 {
     bb_status status = BB_OK;
@@ -232,7 +232,7 @@ done:
     return status;
 }
 
-// Parses a study, whose text is `text` if it is read here, into a tree that lives in the arena.
+// Parses a study into a tree in the arena; its text is `text` if it is read here.
 static bb_status parse(copying *copy, const bb_config_file *file, bb_text *text, bb_node **tree)
 {
     bb_status status = BB_OK;
@@ -259,7 +259,7 @@ bb_status bb_study_file_copy(const char *path, bb_text *out)
     char folder[PATH_MAX + 1];
     copying copy = {.folder = folder, .out = out};
     BB_REQUIRE(!bb_study_file_has_machines(path), BB_INVALID,
-               "'%s' is a table of machines, no study: 'bitbudget plot' draws it", path);
+               "'%s' is a table of machines, not a study; 'bitbudget plot' draws it", path);
     BB_TRY(parse(&copy, &(bb_config_file){path, NULL}, &text, &tree));
     BB_REQUIRE(realpath(path, folder) != NULL, BB_IO, "cannot read '%s': %s", path,
                strerror(errno));
@@ -272,7 +272,7 @@ done:
     return status;
 }
 
-// Nodes that have a row, within a member of a map.
+// Renamed nodes within a member of a map.
 typedef struct found_keys {
     bb_index count;
     struct {
@@ -281,8 +281,8 @@ typedef struct found_keys {
     } items[MOST_MOVED];
 } found_keys;
 
-// Adds what stands at `former` below `map`, or stands below that: rows that lead outside of the map
-// or, without `outside`, the others.
+// Adds renamed nodes at `former` below `map` or deeper: with `outside` the rows that lead outside
+// of the map, otherwise the others.
 static bb_status find_renamed(const bb_schema *schema, const bb_node *map, bool outside,
                               bb_node *parent, bb_node *node, const char *former, found_keys *out)
 {
@@ -306,8 +306,8 @@ done:
     return status;
 }
 
-// Moves a node into `moved`, a map of successors: "search.over" is a member of its member `search`.
-// A choice that the new keys imply is removed.
+// Moves a node into `moved`, a map of successors: "search.over" becomes a member of its member
+// `search`. A choice implied by the new keys is removed.
 static bb_status move_node(copying *copy, bb_node *parent, bb_node *node, const bb_renamed_key *row,
                            bb_node *moved)
 {
@@ -346,7 +346,7 @@ static bool is_empty(const bb_node *node)
     return empty;
 }
 
-// A member without what was moved out of it, if anything is left, and the moved keys.
+// Writes the remainder of a member, if any, and the moved keys.
 static bb_status write_pairs(const bb_node *rest, const bb_node *moved, const char *between,
                              bb_text *out)
 {
@@ -365,7 +365,7 @@ done:
     return status;
 }
 
-// Both in the place of a member of `map`, in the style of that.
+// Replaces a member of `map` by both, in the style of the map.
 static bb_status rewrite(copying *copy, const bb_node *map, bb_place place, bb_place end,
                          const bb_node *rest, const bb_node *moved)
 {
@@ -388,7 +388,7 @@ done:
 
 static bb_status upgrade_map(copying *copy, const bb_schema *schema, bb_node *map);
 
-// A member of a map: what was renamed in it, else the groups inside it.
+// Upgrades a member of a map: its renamed keys, else the groups inside it.
 static bb_status upgrade_member(copying *copy, const bb_schema *schema, bb_node *map,
                                 bb_node *member)
 {
@@ -453,7 +453,7 @@ bb_status bb_study_file_upgrade(const bb_config_file *file, const bb_schema *sch
                               : upgrade_member(&copy, schema, tree, member));
     }
     BB_TRY(bb_text_add(out, "%s", copy.text + copy.done));
-    // A study with a key and its successor has two of one name now.
+    // A study with both a key and its successor now has duplicate keys.
     BB_TRY(bb_status_prefix(
         parse(&check, &(bb_config_file){file->name, bb_text_string(out)}, &again, &tree),
         "the study with new keys"));

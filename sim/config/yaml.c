@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bb_node_parse: from libyaml's events to a tree of nodes.
+// bb_node_parse: conversion of libyaml's events to a tree of nodes.
 #include "sim/config/node.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct reader {
     const char *text;
     size_t length;
     bool line_numbers;
-    bool broken; // the rest of the text cannot be read
+    bool broken; // the remaining text cannot be read
 } reader;
 
 static bb_place place_of(const reader *state, yaml_mark_t mark)
@@ -25,7 +25,8 @@ static bb_place place_of(const reader *state, yaml_mark_t mark)
     return (bb_place){state->origin, (bb_index)mark.line + 1, (bb_index)mark.column + 1};
 }
 
-// Whether the scanner stopped at a tab, which it calls a character that cannot start a token.
+// True if the scanner stopped at a tab, which libyaml reports as a character that cannot start a
+// token.
 static bool stopped_at_tab(const reader *state)
 {
     const char *end = state->text + state->length;
@@ -52,7 +53,7 @@ static bb_status next_event(reader *state, yaml_event_t *event)
     state->broken = true;
     if (stopped_at_tab(state)) {
         BB_TRY(bb_problems_add(state->problems, place_of(state, state->parser.problem_mark),
-                               "a tab: YAML indents by spaces"));
+                               "tab character; YAML needs spaces for indentation"));
         goto done;
     }
     BB_TRY(bb_problems_add(state->problems, place_of(state, state->parser.problem_mark),
@@ -80,13 +81,14 @@ static bb_status refuse_extras(reader *state, const yaml_event_t *event)
     }
     bb_status status = BB_OK;
     if (anchor != NULL) {
-        BB_TRY(bb_problems_add(state->problems, place_of(state, event->start_mark),
-                               "anchor &%s: anchors and aliases are not read; write the value out",
-                               (const char *)anchor));
+        BB_TRY(bb_problems_add(
+            state->problems, place_of(state, event->start_mark),
+            "anchor &%s: anchors and aliases are not supported; write out the value",
+            (const char *)anchor));
     }
     if (tag != NULL) {
         BB_TRY(bb_problems_add(state->problems, place_of(state, event->start_mark),
-                               "tag %s: tags are not read; leave it out", (const char *)tag));
+                               "tag %s: tags are not supported; remove it", (const char *)tag));
     }
 done:
     return status;
@@ -127,8 +129,8 @@ static bb_status add_child(reader *state, bb_node *parent, bb_node *child)
     return BB_OK;
 }
 
-// End of a node: after its closing bracket, else after its last child, because libyaml's mark is
-// that of the next token.
+// End of a node: after its closing bracket, else after its last child, since libyaml's mark is that
+// of the next token.
 static void end_node(const reader *state, const yaml_event_t *event, bb_node *node)
 {
     if (node->flow) {
@@ -241,7 +243,7 @@ static bb_status read_node(reader *state, const yaml_event_t *event, int depth, 
     default:
         state->broken = true;
         BB_TRY(bb_problems_add(state->problems, place_of(state, event->start_mark),
-                               "anchors and aliases are not read; write the value out"));
+                               "anchors and aliases are not supported; write out the value"));
         break;
     }
 done:
@@ -269,8 +271,8 @@ static bb_status read_document(reader *state, bb_node **out)
             if (++documents > 1 || directives) {
                 BB_TRY(bb_problems_add(state->problems, place_of(state, event.start_mark),
                                        documents > 1
-                                           ? "a second document; expected one a file"
-                                           : "%% directives are not read; leave them out"));
+                                           ? "second document; expected one document in a file"
+                                           : "%% directives are not supported; remove them"));
                 break;
             }
             continue;
@@ -286,7 +288,7 @@ bb_status bb_node_parse(bb_arena *arena, const char *origin, bool line_numbers, 
                         size_t length, bb_problems *problems, bb_node **out)
 {
     bb_status status = BB_OK;
-    // Told the encoding, libyaml takes a byte order mark for a character of the first line.
+    // With the encoding set, libyaml reads a byte order mark as a character of the first line.
     const size_t mark = length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     reader state = {.arena = arena,
                     .problems = problems,

@@ -15,13 +15,13 @@ typedef struct reading {
     const char *file;
     bb_csv_table *table;
     int line;           // from 1
-    char separator;     // of cells: a comma, or a semicolon as the line of names has it
-    char *start;        // of the line, for columns
-    bb_csv_cell *found; // of the line
+    char separator;     // cell separator: a comma, or a semicolon if the header line has it
+    char *start;        // start of the line, for columns
+    bb_csv_cell *found; // cells of the line
     bb_index count;
 } reading;
 
-// Owner of `*out`: the caller.
+// The caller owns `*out`.
 static bb_status read_text(const char *file, char **out)
 {
     bb_status status = BB_OK;
@@ -64,7 +64,8 @@ static int column_of(const reading *measured, const char *place)
     return (int)(place - measured->start) + 1;
 }
 
-// From behind the opening quote to behind the closing one, `""` made one quote in place.
+// Cuts a cell from after the opening quote to after the closing one; `""` is replaced by one quote
+// in place.
 static bb_status cut_quoted(const reading *measured, char *cell, char **end)
 {
     bb_status status = BB_OK;
@@ -74,7 +75,7 @@ static bb_status cut_quoted(const reading *measured, char *cell, char **end)
         c += c[0] == '"';
         *out++ = *c++;
     }
-    BB_REQUIRE(*c == '"', BB_INVALID, "%s:%d:%d: a quote that the line does not close",
+    BB_REQUIRE(*c == '"', BB_INVALID, "%s:%d:%d: quote without a closing quote on the line",
                measured->file, measured->line, column_of(measured, cell) - 1);
     *out = '\0';
     *end = c + 1 + strspn(c + 1, BLANKS);
@@ -90,13 +91,14 @@ static bb_status cut_plain(const reading *measured, char *cell, char **end)
 {
     bb_status status = BB_OK;
     *end = cell + strcspn(cell, (const char[]){measured->separator, '"', '\0'});
-    BB_REQUIRE(**end != '"', BB_INVALID, "%s:%d:%d: a quote inside a cell, expected it around one",
-               measured->file, measured->line, column_of(measured, *end));
+    BB_REQUIRE(**end != '"', BB_INVALID,
+               "%s:%d:%d: a quote inside a cell, expected quotes around the cell", measured->file,
+               measured->line, column_of(measured, *end));
 done:
     return status;
 }
 
-// A comma, or a semicolon where the names have these alone.
+// A comma if the header has one outside of quotes, else a semicolon if present.
 static char find_separator(const char *names)
 {
     bool is_quoted = false, has_semicolon = false;
@@ -118,8 +120,8 @@ static void trim(char *cell, char *end)
     *end = '\0';
 }
 
-// Whether a line that begins with # is a row whose first cell is a spreadsheet's error, as #N/A,
-// #REF! and #DIV/0! of whatever language: capitals without a blank, and as many cells as names.
+// True if a line that starts with # is a row whose first cell is a spreadsheet error such as #N/A,
+// #REF! or #DIV/0! in any language: capitals without a blank, and as many cells as names.
 static bool begins_with_error(const reading *measured, const char *line)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_";
@@ -141,14 +143,14 @@ static bb_status skip_comment(const reading *measured, const char *line, bool *i
     bb_status status = BB_OK;
     *is_comment = *line == '#';
     BB_REQUIRE(!*is_comment || !begins_with_error(measured, line), BB_INVALID,
-               "%s:%d:%d: '%.*s' is no value (a comment begins with '# ')", measured->file,
+               "%s:%d:%d: '%.*s' is not a value (a comment starts with '# ')", measured->file,
                measured->line, column_of(measured, line),
                (int)strcspn(line, (const char[]){measured->separator, '\0'}), line);
 done:
     return status;
 }
 
-// Cuts a line, which ends in NUL, into cells; a line of blanks or a comment has none.
+// Cuts a NUL-terminated line into cells; a blank line or a comment has none.
 static bb_status cut_line(reading *measured, char *line)
 {
     bb_status status = BB_OK;
@@ -166,7 +168,7 @@ static bb_status cut_line(reading *measured, char *line)
     }
     for (char mark = measured->separator; mark == measured->separator; line = end + 1) {
         char *cell = line + strspn(line, BLANKS);
-        BB_REQUIRE(measured->count < BB_CSV_COLUMNS, BB_INVALID, "%s:%d: over %d cells",
+        BB_REQUIRE(measured->count < BB_CSV_COLUMNS, BB_INVALID, "%s:%d: more than %d cells",
                    measured->file, measured->line, BB_CSV_COLUMNS);
         measured->found[measured->count++] = (bb_csv_cell){
             *cell == '"' ? cell + 1 : cell, measured->line, column_of(measured, cell)};
@@ -208,8 +210,8 @@ static bb_status take_names(reading *measured)
                    measured->file, names[i].line, names[i].column, i + 1);
         table->column_count = i;
         BB_REQUIRE(bb_csv_table_column(table, names[i].text) < 0, BB_INVALID,
-                   "%s:%d:%d: column %.60s twice", measured->file, names[i].line, names[i].column,
-                   names[i].text);
+                   "%s:%d:%d: duplicate column %.60s", measured->file, names[i].line,
+                   names[i].column, names[i].text);
     }
     table->column_count = measured->count;
     measured->found += measured->count;
@@ -223,17 +225,17 @@ static bb_status take_row(reading *measured)
     bb_status status = BB_OK;
     bb_csv_table *table = measured->table;
     BB_REQUIRE(measured->count == table->column_count, BB_INVALID,
-               "%s:%d: %td cells, expected %td as line %d names them", measured->file,
+               "%s:%d: %td cells, expected %td, the number of names in line %d", measured->file,
                measured->line, measured->count, table->column_count, table->names[0].line);
-    BB_REQUIRE(table->row_count < BB_CSV_ROWS, BB_INVALID, "%s:%d: over %d rows", measured->file,
-               measured->line, BB_CSV_ROWS);
+    BB_REQUIRE(table->row_count < BB_CSV_ROWS, BB_INVALID, "%s:%d: more than %d rows",
+               measured->file, measured->line, BB_CSV_ROWS);
     ++table->row_count;
     measured->found += measured->count;
 done:
     return status;
 }
 
-// The line's end becomes a NUL; `*rest` is NULL behind the last line.
+// Replaces the end of the line by a NUL; `*rest` is NULL after the last line.
 static bb_status end_line(const reading *measured, char *line, char **rest)
 {
     bb_status status = BB_OK;
@@ -244,13 +246,13 @@ static bb_status end_line(const reading *measured, char *line, char **rest)
     *end = '\0';
     const char *inside = strchr(line, '\r');
     BB_REQUIRE(inside == NULL, BB_INVALID,
-               "%s:%d:%td: a carriage return inside a line, expected lines that end in a line feed",
+               "%s:%d:%td: a carriage return inside a line, expected line feeds at line ends",
                measured->file, measured->line, inside - line + 1);
 done:
     return status;
 }
 
-// The place of `mark` in a number with digits on a side of it; NULL in any other text.
+// Position of `mark` in a number with digits on either side; NULL for any other text.
 static char *find_mark(char *cell, char mark)
 {
     static const char digits[] = "0123456789";
@@ -271,7 +273,8 @@ static char *find_mark(char *cell, char mark)
     return *end == '\0' ? place : NULL;
 }
 
-// Between semicolons decimal commas become points; where both are, a point may group thousands.
+// With semicolons, decimal commas are replaced by points; a cell with both may use points to group
+// thousands.
 static bb_status replace_decimal_commas(const reading *measured)
 {
     bb_status status = BB_OK;
@@ -289,7 +292,7 @@ static bb_status replace_decimal_commas(const reading *measured)
     }
     BB_REQUIRE(
         point == NULL || comma == NULL, BB_INVALID,
-        "%s:%d:%d: '%.20s' has a decimal point, line %d decimal commas: expected one of them",
+        "%s:%d:%d: '%.20s' has a decimal point but line %d has decimal commas, expected one style",
         measured->file, point->line, point->column, point->text, comma->line);
 done:
     return status;
@@ -300,7 +303,7 @@ static bb_status cut_table(const char *file, bb_csv_table *table)
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     bb_status status = BB_OK;
     reading measured = {.file = file, .table = table, .separator = ','};
-    // Every cell ends in a separator or with its line.
+    // Every cell ends with a separator or the line.
     const bb_index capacity = occurrences(table->text, ',') + occurrences(table->text, ';') +
                               occurrences(table->text, '\n') + 1;
     BB_TRY(BB_ALLOCATE(capacity, &table->names));
@@ -320,7 +323,7 @@ static bb_status cut_table(const char *file, bb_csv_table *table)
         line = rest;
     }
     BB_REQUIRE(table->column_count > 0, BB_INVALID,
-               "%s: nothing in it, expected a line that names its columns", file);
+               "%s: the file is empty, expected a line with the column names", file);
     if (measured.separator == ';') {
         BB_TRY(replace_decimal_commas(&measured));
     }
@@ -328,7 +331,7 @@ done:
     return status;
 }
 
-// Takes `*text` over.
+// Takes ownership of `*text`.
 static bb_status make_table(const char *file, char **text, bb_csv_table **out)
 {
     bb_status status = BB_OK;

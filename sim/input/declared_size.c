@@ -9,7 +9,8 @@
 #include <math.h>
 #include <unistd.h>
 
-// The reference holds every value of a matrix in fp64, of a covariance half of them.
+// Lower bound per value: the reference has every value of a matrix in fp64, and half of the values
+// of a covariance.
 static const double LEAST_BYTES = 4.0;
 
 bb_status bb_declared_size_check(int64_t dataset, double values, double file_bytes)
@@ -22,16 +23,16 @@ bb_status bb_declared_size_check(int64_t dataset, double values, double file_byt
     const H5D_layout_t layout = H5Pget_layout(list);
     if (layout == H5D_CONTIGUOUS && H5Pget_external_count(list) == 0) {
         const double bytes = values * (double)H5Tget_size(type);
-        BB_REQUIRE(bytes <= file_bytes, BB_IO,
-                   "declares %.0f bytes of values in a file of %.0f: damaged, cut short or never "
-                   "written",
-                   bytes, file_bytes);
+        BB_REQUIRE(
+            bytes <= file_bytes, BB_IO,
+            "declares %.0f bytes of values in a file of %.0f: damaged, truncated or never written",
+            bytes, file_bytes);
     }
     if (layout == H5D_CHUNKED) {
         const double bytes = (double)H5Dget_storage_size(dataset);
         BB_REQUIRE(bytes > 0.0, BB_IO, "declares %.0f values but none was ever written", values);
         BB_REQUIRE(bytes <= file_bytes, BB_IO,
-                   "declares %.0f bytes of chunks in a file of %.0f: damaged or cut short", bytes,
+                   "declares %.0f bytes of chunks in a file of %.0f: damaged or truncated", bytes,
                    file_bytes);
     }
 done:

@@ -59,8 +59,8 @@ bb_status bb_fits_image_inspect(const bb_fits_request *request, bb_fits_image *o
 {
     *out = (bb_fits_image){0};
     return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                         "'%s': this build reads no FITS files (install libcfitsio-dev and "
-                         "configure again); HDF5 files it does",
+                         "'%s': this build cannot read FITS files (install libcfitsio-dev and "
+                         "configure again); it reads HDF5 files",
                          request->path);
 }
 
@@ -80,11 +80,11 @@ bb_status bb_fits_image_read(const bb_fits_request *request, bb_fits_image *out)
 
 enum { PATIENCE_SECONDS = 60, MOST_AXES = 9, MOST_PLANES = 1 << 16 };
 
-// In memory that the child and this process see.
+// Stored in memory shared with the child process.
 typedef struct reading {
     const bb_fits_request *request;
-    double file_bytes;   // infinite: the file is packed as a whole
-    bb_fits_image image; // its values NULL: only the header is wanted
+    double file_bytes;   // infinite: the whole file is compressed
+    bb_fits_image image; // without values: only the header is requested
 } reading;
 
 static bb_status hold(int code, const char *path, const char *what)
@@ -104,8 +104,8 @@ static const char *name_axes(const bb_fits_request *request)
                                      : "two axes";
 }
 
-// Whether the part at hand is an image of the axes wanted, further ones having one pixel; takes its
-// size.
+// True if the current HDU is an image with the requested number of axes, further axes having one
+// pixel; stores its size.
 static bool take_shape(fitsfile *file, int kind, reading *r, int *code)
 {
     const bb_fits_request *request = r->request;
@@ -131,7 +131,7 @@ static bool take_shape(fitsfile *file, int kind, reading *r, int *code)
     return suits;
 }
 
-// Moves to the first image of the axes wanted.
+// Moves to the first image with the requested axes.
 static bb_status find_image(fitsfile *file, reading *r)
 {
     bb_status status = BB_OK;
@@ -146,13 +146,13 @@ static bb_status find_image(fitsfile *file, reading *r)
         }
     }
     BB_TRY(hold(code, r->request->path, "find an image"));
-    BB_FAIL(BB_INVALID, "'%s': %d parts, none an image of %s", r->request->path, count,
+    BB_FAIL(BB_INVALID, "'%s': none of %d parts is an image with %s", r->request->path, count,
             name_axes(r->request));
 done:
     return status;
 }
 
-// Moves to the image that is asked for by name or number.
+// Moves to the image requested by name or number.
 static bb_status find_part(fitsfile *file, reading *r)
 {
     bb_status status = BB_OK;
@@ -163,7 +163,7 @@ static bb_status find_part(fitsfile *file, reading *r)
     int parts = 0;
     const long number = strtol(r->request->part, &end, 10);
     if (end != r->request->part && *end == '\0') {
-        // cfitsio makes room for as many parts as it is asked for.
+        // cfitsio allocates memory for any requested number of parts.
         (void)fits_get_num_hdus(file, &parts, &code);
         BB_REQUIRE(code != 0 || (number >= 1 && number <= parts), BB_IO,
                    "'%s': no part '%s', expected 1 to %d", r->request->path, r->request->part,
@@ -176,13 +176,13 @@ static bb_status find_part(fitsfile *file, reading *r)
     BB_REQUIRE(code == 0, BB_IO, "'%s': no part '%s'", r->request->path, r->request->part);
     const bool fits = take_shape(file, kind, r, &code);
     BB_TRY(hold(code, r->request->path, "read a header"));
-    BB_REQUIRE(fits, BB_INVALID, "'%s': part '%s' is no image of %s", r->request->path,
+    BB_REQUIRE(fits, BB_INVALID, "'%s': part '%s' is not an image with %s", r->request->path,
                r->request->part, name_axes(r->request));
 done:
     return status;
 }
 
-// Pixels that are stored as they are cannot be more than their file.
+// Refuses uncompressed pixels that exceed their file.
 static bb_status hold_size(fitsfile *file, const reading *r)
 {
     bb_status status = BB_OK;
@@ -195,13 +195,13 @@ static bb_status hold_size(fitsfile *file, const reading *r)
     const double bytes = pixels * fabs((double)bits) / 8.0;
     BB_TRY(hold(code, r->request->path, "read a header"));
     BB_REQUIRE(packed || bytes <= r->file_bytes, BB_IO,
-               "'%s': declares %.0f bytes of pixels in a file of %.0f: damaged or cut short",
+               "'%s': declares %.0f bytes of pixels in a file of %.0f: damaged or truncated",
                r->request->path, bytes, r->file_bytes);
 done:
     return status;
 }
 
-// The header's unit, "" where it has none.
+// Reads the unit from the header, "" if absent.
 static bb_status read_unit(fitsfile *file, reading *r)
 {
     char text[FLEN_VALUE] = "";
@@ -224,20 +224,20 @@ static bb_status verify_checksums(fitsfile *file, const reading *r)
     BB_REQUIRE(data >= 0, BB_IO, "'%s': damaged: its data do not match its DATASUM",
                r->request->path);
     BB_REQUIRE(part >= 0, BB_IO,
-               "'%s': damaged: header and data do not match its CHECKSUM (a program that edits a "
-               "header has to update it)",
+               "'%s': damaged: header and data do not match its CHECKSUM (programs that edit a "
+               "header have to update it)",
                r->request->path);
 done:
     return status;
 }
 
-// Integer pixels that equal BLANK are undefined, packed floats likewise: NaN. Plain floats have NaN
-// itself, and a value for undefined ones would make cfitsio read subnormal ones as 0.
+// Integer pixels equal to BLANK are undefined and read as NaN, and so are compressed floats. Plain
+// floats already contain NaN, and a null value would make cfitsio read subnormal ones as 0.
 static bb_status read_pixels(fitsfile *file, reading *r)
 {
     int code = 0;
     int bits = 0;
-    int found = 0; // cfitsio writes to it unasked
+    int found = 0; // cfitsio writes to it unconditionally
     long first[MOST_AXES] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
     double undefined = NAN;
     const LONGLONG pixels = (LONGLONG)r->image.planes * r->image.rows * r->image.columns;
@@ -279,9 +279,9 @@ done:
     return status;
 }
 
-// Bytes that cfitsio allocates before it unpacks a file in memory: gzip's last word, the word at 22
-// of PKZIP. gzip's word is modulo 2^32: in files above 10 kB cfitsio takes one below the file's
-// size as larger. 0 where the file does not say.
+// Number of bytes that cfitsio allocates before it unpacks a file in memory: the last word of gzip,
+// the word at 22 of PKZIP. gzip's word is modulo 2^32: in files above 10 kB cfitsio adds 2^32 to a
+// word below the file's size. 0 if the file has no size.
 static double unpacked_bytes(FILE *file, const unsigned char magic[2], double size)
 {
     unsigned char word[4] = {0};
@@ -297,8 +297,8 @@ static double unpacked_bytes(FILE *file, const unsigned char magic[2], double si
     return bytes;
 }
 
-// Whether a file of so many bytes is packed as a whole; what it unpacks to can be 1032 times as
-// large, which is deflate's most (RFC 1951: 258 bytes in two bits).
+// Determines whether a file of this size is compressed as a whole. Its uncompressed size may be
+// 1032 times as large, the maximum of deflate (RFC 1951: 258 bytes in two bits).
 static bb_status look_packed(const char *path, double size, bool *packed)
 {
     bb_status status = BB_OK;
@@ -310,7 +310,7 @@ static bb_status look_packed(const char *path, double size, bool *packed)
                        (magic[0] == 'B' && magic[1] == 'Z'));
     const double declared = *packed ? unpacked_bytes(file, magic, size) : 0.0;
     BB_REQUIRE(declared <= 1032.0 * size, BB_IO,
-               "'%s': unpacks to %.0f bytes by its own word, in a file of %.0f: damaged", path,
+               "'%s': declares an uncompressed size of %.0f bytes in a file of %.0f: damaged", path,
                declared, size);
 done:
     if (file != NULL) {
@@ -319,7 +319,7 @@ done:
     return status;
 }
 
-// The header, or with `pixels` the values of an image that was inspected.
+// Reads the header, or with `pixels` the values of an inspected image, in a child process.
 static bb_status read_apart(const bb_fits_request *request, double *pixels, bb_fits_image *image)
 {
     bb_status status = BB_OK;
@@ -327,7 +327,8 @@ static bb_status read_apart(const bb_fits_request *request, double *pixels, bb_f
     double size = 0.0;
     bool packed = false;
     reading *r = bb_address_space_share(sizeof *r);
-    BB_REQUIRE(r != NULL, BB_MEMORY, "no memory to share with the reader of '%s'", request->path);
+    BB_REQUIRE(r != NULL, BB_MEMORY, "host memory exhausted: shared memory for the reader of '%s'",
+               request->path);
     BB_TRY(bb_file_stamp_size(request->path, &size));
     BB_TRY(look_packed(request->path, size, &packed));
     *r = (reading){.request = request, .file_bytes = packed ? INFINITY : size};
@@ -360,7 +361,8 @@ bb_status bb_fits_image_read(const bb_fits_request *request, bb_fits_image *out)
     BB_TRY(bb_declared_size_fits(image.planes * image.rows, image.columns));
     bytes = (size_t)(image.planes * image.rows * image.columns) * sizeof *pixels;
     pixels = bb_address_space_share(bytes);
-    BB_REQUIRE(pixels != NULL, BB_MEMORY, "%zu bytes asked for to read '%s'", bytes, request->path);
+    BB_REQUIRE(pixels != NULL, BB_MEMORY, "host memory exhausted: %zu bytes to read '%s'", bytes,
+               request->path);
     BB_TRY(read_apart(request, pixels, &image));
     *out = image;
     out->bytes = bytes;

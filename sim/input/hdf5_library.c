@@ -19,8 +19,8 @@ bb_status bb_hdf5_library_require_zfp(void)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(bb_hdf5_library_has_zfp(), BB_IO,
-               "zfp as an HDF5 filter (%d) is not present: install Debian's "
-               "hdf5-filter-plugin-zfp-serial, or name the plugin's folder in HDF5_PLUGIN_PATH",
+               "zfp as an HDF5 filter (%d) is not available: install Debian's "
+               "hdf5-filter-plugin-zfp-serial, or set HDF5_PLUGIN_PATH to the plugin's folder",
                (int)ZFP_FILTER);
 done:
     return status;
@@ -84,14 +84,14 @@ static bool started;
 
 static void open_library(void)
 {
-    started = H5dont_atexit() >= 0 && H5open() >= 0; // it refuses to be told twice
+    started = H5dont_atexit() >= 0 && H5open() >= 0; // H5dont_atexit fails on a second call
 }
 
 bb_status bb_hdf5_library_start(void)
 {
     bb_status status = BB_OK;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    static _Thread_local bool quiet; // a thread has an error stack of its own
+    static _Thread_local bool quiet; // each thread has its own error stack
     (void)pthread_once(&once, open_library);
     BB_REQUIRE(started && (quiet || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0), BB_INTERNAL,
                "HDF5 does not start: %s", bb_hdf5_library_error());
@@ -126,7 +126,7 @@ bb_status bb_hdf5_library_read_text(int64_t owner, const char *name, char *out, 
     if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) {
         goto done;
     }
-    if (H5Tis_variable_str(type) > 0) { // as h5py and xarray write them
+    if (H5Tis_variable_str(type) > 0) { // as written by h5py and xarray
         char *text = NULL;
         READ_TRY(H5Aread(attribute, type, (void *)&text));
         if (text != NULL && strlen(text) < bytes) {

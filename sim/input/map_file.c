@@ -18,7 +18,7 @@
 typedef struct survey {
     const bb_map_request *request;
     double file_bytes;
-    double *target; // of the values, NULL: a header
+    double *target; // destination of the values; NULL: header only
     bb_map_file map;
 } survey;
 
@@ -33,7 +33,7 @@ static bb_status refuse_absent(hid_t file, const char *dataset)
     bb_status status = BB_OK;
     char near[BB_HDF5_LIBRARY_NAME];
     bb_hdf5_library_find_near(file, dataset[0] == '/' ? dataset + 1 : dataset, true, near);
-    BB_FAIL(BB_IO, "no dataset of this name%s%s%s", near[0] == '\0' ? "" : " (there is /", near,
+    BB_FAIL(BB_IO, "no dataset of this name%s%s%s", near[0] == '\0' ? "" : " (the file has /", near,
             near[0] == '\0' ? "" : ")");
 done:
     return status;
@@ -82,7 +82,7 @@ done:
     return status;
 }
 
-// Whether a dataset of so many axes will do.
+// Checks the number of axes of a dataset.
 static bb_status check_rank(const bb_map_request *request, int rank)
 {
     bb_status status = BB_OK;
@@ -129,7 +129,7 @@ static bb_status read_values(const handles *open, bb_index count, double *values
     bb_status status = BB_OK;
     char recorded[BB_DIGEST_BYTES], digest[BB_DIGEST_BYTES];
     bb_digest *state = NULL;
-    if (bb_hdf5_library_is_logical(open->type)) { // read into the end of what they become
+    if (bb_hdf5_library_is_logical(open->type)) { // converted in place, from the end of the buffer
         const unsigned char *bytes =
             (unsigned char *)values + count * (bb_index)(sizeof *values - 1);
         BB_READ_TRY(H5Dread(open->id, open->type, H5S_ALL, H5S_ALL, H5P_DEFAULT,
@@ -173,7 +173,7 @@ static bb_status inspect_open(survey *found, handles *open)
     BB_TRY(bb_declared_size_check(open->id, (double)count_values(&map), found->file_bytes));
     if (found->target != NULL) {
         BB_REQUIRE(count_values(&map) == count_values(&found->map), BB_IO,
-                   "its file changed after it was checked");
+                   "the file changed after it was checked");
         BB_TRY(read_values(open, count_values(&map), found->target));
     }
     found->map = map;
@@ -181,7 +181,7 @@ done:
     return status;
 }
 
-// Runs in a child process; says which dataset a failure is about.
+// Runs in a child process; errors name the dataset.
 static bb_status inspect(void *context)
 {
     survey *found = context;
@@ -195,13 +195,13 @@ static bb_status inspect(void *context)
     return status;
 }
 
-// The header, or with `target` the values of a map that was inspected.
+// Reads the header, or with `target` the values of an inspected map, in a child process.
 static bb_status inspect_apart(const bb_map_request *request, double *target, bb_map_file *map)
 {
     bb_status status = BB_OK;
     char what[256];
     survey *found = bb_address_space_share(sizeof *found);
-    BB_REQUIRE(found != NULL, BB_MEMORY, "host memory exhausted: facts of a file");
+    BB_REQUIRE(found != NULL, BB_MEMORY, "host memory exhausted while checking a file");
     *found = (survey){.request = request, .target = target, .map = *map};
     BB_TRY(bb_file_stamp_size(request->file, &found->file_bytes));
     (void)snprintf(what, sizeof what, "'%s', dataset '%s'", request->file, request->dataset);
@@ -212,7 +212,7 @@ done:
     return status;
 }
 
-// An image: its unit and type are those of a dataset.
+// Stores an image with the unit and type of a dataset.
 static bb_status take_image(const bb_map_request *request, bool header, bb_map_file *out)
 {
     bb_status status = BB_OK;

@@ -43,8 +43,8 @@ bb_status bb_matrix_dataset_open(const bb_matrix_place *place, bb_matrix_dataset
                : rank == 3                                                     ? 0
                                                                                : shape[1];
     BB_REQUIRE(shape[0] > 0 && shape[1] > 0 && (double)shape[0] * (double)shape[1] <= MOST_VALUES,
-               BB_INVALID, "dataset '%s' of %llu x %llu values", place->dataset,
-               (unsigned long long)shape[0], (unsigned long long)shape[1]);
+               BB_INVALID, "dataset '%s' has %llu x %llu values, which are too few or too many",
+               place->dataset, (unsigned long long)shape[0], (unsigned long long)shape[1]);
     out->rows = (bb_index)shape[0];
     out->columns = (bb_index)shape[1];
 done:
@@ -55,7 +55,7 @@ done:
     return status;
 }
 
-// The same from rows of meshes: the lines that the columns touch, then the columns.
+// Reads a block from rows of meshes: the lines that contain the columns, then the columns.
 static bb_status read_meshes(const bb_matrix_dataset *matrix, bb_index row, bb_index column,
                              bb_view out)
 {

@@ -46,26 +46,26 @@ enum {
     TITLE_BYTES = 256,
     PART_BYTES = 128,
     MOST_EDGE = 1 << 20, // of a FITS image
-    MIRROR_TILE = 1024,  // rows of a block that is held against its mirror image
+    MIRROR_TILE = 1024,  // rows of a block compared with its mirror image
 };
 
 static const double ASYMMETRY = 1e-12;
 
-// HDF5 serves one thread at a time, whichever file it is.
+// HDF5 is not thread-safe, even for different files.
 static pthread_mutex_t library_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 struct bb_matrix_file {
     bb_matrix_source source;
     bb_matrix_dataset matrix;
-    bb_fits_image image; // of a FITS file; no values of an HDF5 dataset
+    bb_fits_image image; // for a FITS file; without values for an HDF5 dataset
     bb_view view;
-    double minimum, maximum; // as they are in the file
+    double minimum, maximum; // as stored in the file
     double factor;           // from the file's unit to the source's
-    char unit[UNIT_BYTES];   // of the source
+    char unit[UNIT_BYTES];   // unit of the source
     bool unit_said;
-    bb_file_stamp stamp;     // of the file when it was checked
+    bb_file_stamp stamp;     // stamp of the file when it was checked
     char title[TITLE_BYTES]; // "'mine.h5', dataset '/C'"
-    int axis;                // that its words name, -1: none
+    int axis;                // axis named by its attributes, -1: none
     bb_matrix_metadata metadata;
 };
 
@@ -73,12 +73,12 @@ struct bb_matrix_file {
 typedef struct facts {
     const bb_matrix_place *place;
     bool symmetric;
-    bool own;    // written by this process: the digest decides, values may be anything
-    bool header; // asked for alone: no value is read, the range stays 0
+    bool own;    // written by this process: only the digest is checked, values are arbitrary
+    bool header; // header only: no value is read, the range stays 0
     double minimum, maximum;
-    bb_index bad;     // place of the first value that is not finite, -1: none
+    bb_index bad;     // position of the first non-finite value, -1: none
     double bad_value; // that value
-    bool certified;   // by a digest
+    bool certified;   // verified by a digest
     char unit[UNIT_BYTES];
     int axis;
     bb_matrix_metadata metadata;
@@ -97,7 +97,7 @@ static void survey_panel(const double *values, bb_index first, bb_index count, f
     }
 }
 
-// Every value once: its range, and its digest; then whether all are finite.
+// Reads every value once for range and digest, then checks that all are finite.
 static bb_status survey(const bb_matrix_dataset *matrix, facts *found)
 {
     bb_status status = BB_OK;
@@ -134,14 +134,14 @@ done:
     return status;
 }
 
-// An operator of this program without its digest has lost it to damage.
+// Requires the digest for an operator written by this program: only damage can have removed it.
 static bb_status demand_digest(const bb_matrix_dataset *matrix, const facts *found)
 {
     bb_status status = BB_OK;
     char source[UNIT_BYTES];
     BB_TRY(bb_hdf5_library_read_text(matrix->file, "source", source, sizeof source));
     BB_REQUIRE(found->certified || strncmp(source, "bitbudget", 9) != 0, BB_IO,
-               "damaged: a dataset of a bitbudget file without its digest");
+               "damaged: a dataset of bitbudget without its digest");
 done:
     return status;
 }
@@ -158,7 +158,7 @@ static bb_status mirror_blocks(const bb_matrix_dataset *matrix, bb_index row, bb
         for (bb_index j = 0; j < columns; ++j) {
             double gap = lower[i * columns + j] - upper[j * rows + i];
             BB_REQUIRE(fabs(gap) <= bound, BB_INVALID,
-                       "not symmetric: (%td, %td) is %.17g, its mirror image %.17g", row + i,
+                       "not symmetric: (%td, %td) is %.17g, its mirror element %.17g", row + i,
                        column + j, lower[i * columns + j], upper[j * rows + i]);
         }
     }
@@ -187,7 +187,7 @@ done:
     return status;
 }
 
-// The attribute `axis` goes before words of a title.
+// The attribute `axis` has priority over words of a title.
 static bb_status read_axis(const bb_matrix_dataset *matrix, int *out)
 {
     static const char *const names[] = {"axis", "long_name"};
@@ -229,7 +229,7 @@ done:
     return status;
 }
 
-// Runs in a child process; says which dataset a failure is about.
+// Runs in a child process; errors name the dataset.
 static bb_status inspect(void *context)
 {
     facts *found = context;
@@ -265,12 +265,12 @@ static bb_status hold_stamp(const bb_matrix_file *file)
     BB_READ_TRY(H5Fget_vfd_handle(file->matrix.file, H5P_DEFAULT, (void **)&descriptor));
     BB_TRY(bb_file_stamp_read(*descriptor, &stamp));
     BB_REQUIRE(bb_file_stamp_equal(&stamp, &file->stamp), BB_IO,
-               "%s: its file changed after it was checked", file->title);
+               "%s: the file changed after it was checked", file->title);
 done:
     return status;
 }
 
-// Values in the source's unit, each finite.
+// Converts values to the source's unit and checks that they are finite.
 static bb_status verify(const bb_matrix_file *file, bb_index row, bb_index column, bb_view out)
 {
     bb_status status = BB_OK;
@@ -299,7 +299,7 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     return status == BB_OK ? verify(file, row, column, out) : status;
 }
 
-// The lower triangle is the matrix: entries above the diagonal come from below it.
+// Uses the lower triangle: entries above the diagonal are copied from below it.
 static bb_status fill_symmetric(const bb_matrix_source *source, bb_index row, bb_index column,
                                 bb_view out)
 {
@@ -356,7 +356,7 @@ done:
     return status;
 }
 
-// The lower half is the matrix.
+// Uses the lower triangle.
 static bb_status mirror_image(const bb_fits_image *image, double bound, const char *title)
 {
     bb_status status = BB_OK;
@@ -368,7 +368,7 @@ static bb_status mirror_image(const bb_fits_image *image, double bound, const ch
             const double lower = image->values[i * n + j];
             double *upper = &image->values[j * n + i];
             BB_REQUIRE(fabs(lower - *upper) <= bound, BB_INVALID,
-                       "%s: not symmetric: (%td, %td) is %.17g, its mirror image %.17g", title, i,
+                       "%s: not symmetric: (%td, %td) is %.17g, its mirror element %.17g", title, i,
                        j, lower, *upper);
             *upper = lower;
         }
@@ -436,13 +436,13 @@ static bb_status open_file(const bb_matrix_place *place, bool symmetric, bool he
         return open_fits(place, symmetric, name, out);
     }
     facts *found = bb_address_space_share(sizeof *found);
-    BB_REQUIRE(found != NULL, BB_MEMORY, "host memory exhausted: facts of a file");
+    BB_REQUIRE(found != NULL, BB_MEMORY, "host memory exhausted while checking a file");
     *found = (facts){.place = place, .symmetric = symmetric, .header = header, .bad = -1};
     BB_TRY(inspect_apart(place, found));
     BB_TRY(BB_ZEROED(1, &file));
     BB_TRY(open_here(found, name, file));
     if (!found->certified && !header) {
-        bb_log_detail("%s from '%s' has no digest: not verified", name, place->file);
+        bb_log_detail("%s from '%s' has no digest and is not verified", name, place->file);
     }
     *out = file;
     file = NULL;
@@ -483,8 +483,8 @@ bb_status bb_matrix_file_expect(bb_matrix_file *file, bb_quantity quantity)
         bb_status_prefix(bb_unit_find(quantity, file->unit_said ? file->unit : "", &unit, &factor),
                          "%s", file->title));
     const double largest = fmax(fabs(file->minimum), fabs(file->maximum));
-    BB_REQUIRE(isfinite(largest * factor), BB_INVALID, "%s: %g %s is no finite value in %s",
-               file->title, largest, file->unit, unit);
+    BB_REQUIRE(isfinite(largest * factor), BB_INVALID, "%s: %g %s is not finite in %s", file->title,
+               largest, file->unit, unit);
     if (!file->unit_said) {
         bb_log_detail("%s has no unit: assuming %s", file->title, unit);
     } else if (factor != 1.0) {

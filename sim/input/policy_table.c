@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A tile row of 65,536 names of four letters, and more tiles than any factorization has.
+// Room for a tile row of 65,536 names of four letters, more tiles than any factorization has.
 enum { LINE_BYTES = 1 << 19, MOST_ROWS = 65536 };
 
 typedef struct reading {
     const char *file;
     bb_index line; // from 1
     bb_policy_table table;
-    bb_index capacity; // variants
-    bb_index filled;   // of the tile row that is being read
+    bb_index capacity; // in variants
+    bb_index filled;   // number of variants read for the current tile row
 } reading;
 
 static bb_status append(reading *measured, bb_variant variant)
@@ -45,7 +45,7 @@ done:
     return status;
 }
 
-// "hp1" or "hp1*20".
+// Reads "hp1" or "hp1*20".
 static bb_status read_word(reading *measured, char *word)
 {
     bb_status status = BB_OK;
@@ -64,8 +64,8 @@ static bb_status read_word(reading *measured, char *word)
         ++found;
     }
     BB_REQUIRE(found < BB_VARIANT_COUNT, BB_INVALID,
-               "%s:%td: '%.40s' is no variant, expected one of dp, sp, tf32, bf16, hp1, hp2, hp3, "
-               "x3, fp8",
+               "%s:%td: unknown variant '%.40s', expected one of dp, sp, tf32, bf16, hp1, hp2, "
+               "hp3, x3, fp8",
                measured->file, measured->line, word);
     for (long i = 0; i < times; ++i) {
         BB_TRY(append(measured, (bb_variant)found));
@@ -108,20 +108,20 @@ bb_status bb_policy_table_read(const char *file, bb_policy_table *out)
     FILE *stream = NULL;
     double bytes = 0.0;
     *out = (bb_policy_table){0};
-    BB_TRY(bb_file_stamp_size(file, &bytes)); // a device could have no end
+    BB_TRY(bb_file_stamp_size(file, &bytes)); // a device file could be endless
     stream = fopen(file, "rb");
     BB_REQUIRE(stream != NULL, BB_IO, "'%s': %s", file, strerror(errno));
     BB_TRY(BB_ALLOCATE(LINE_BYTES, &line));
     while (fgets(line, LINE_BYTES, stream) != NULL) {
         ++measured.line;
-        BB_REQUIRE(line[0] != '\0', BB_INVALID, "%s:%td: a NUL, expected text", file,
+        BB_REQUIRE(line[0] != '\0', BB_INVALID, "%s:%td: NUL character, expected text", file,
                    measured.line);
-        BB_REQUIRE(strlen(line) + 1 < LINE_BYTES, BB_INVALID, "%s:%td: over %d bytes in a line",
-                   file, measured.line, LINE_BYTES - 2);
+        BB_REQUIRE(strlen(line) + 1 < LINE_BYTES, BB_INVALID,
+                   "%s:%td: more than %d bytes in a line", file, measured.line, LINE_BYTES - 2);
         BB_TRY(read_line(&measured, line));
     }
     BB_REQUIRE(!ferror(stream), BB_IO, "table '%s': %s", file, strerror(errno));
-    BB_REQUIRE(measured.table.tile_rows > 0, BB_INVALID, "%s: no tile row in it", file);
+    BB_REQUIRE(measured.table.tile_rows > 0, BB_INVALID, "%s: no tile rows in the file", file);
     *out = measured.table;
     measured.table = (bb_policy_table){0};
 done:

@@ -11,7 +11,7 @@ enum { UNIT_BYTES = 64, LIST_BYTES = 160 };
 typedef struct known_unit {
     const char *text;
     double factor;
-    const char *unit; // the program's
+    const char *unit; // the program's unit
 } known_unit;
 
 static const known_unit responses[] = {
@@ -21,11 +21,11 @@ static const known_unit responses[] = {
     {"nm/K", 1e-9, "m/K"},
 };
 
-// An arcsec is pi / 648000 rad.
+// 1 arcsec is pi / 648000 rad.
 static const double ARCSEC_PER_RAD = 206264.80624709636;
 static const double ARCSEC2_PER_RAD2 = 206264.80624709636 * 206264.80624709636;
 
-// Angles first.
+// Angles come first.
 enum { ANGLES = 3 };
 static const known_unit covariances[] = {
     {"arcsec^2", 1.0, "arcsec^2"},
@@ -68,7 +68,7 @@ static const struct {
     [BB_QUANTITY_FRACTION] = {fractions, COUNT(fractions), "1"},
 };
 
-// Names and symbols of three letters and more: upper and lower case are one.
+// Names and symbols of three or more letters are case-insensitive.
 static const struct {
     const char *name, *symbol;
 } names[] = {
@@ -82,7 +82,7 @@ static const struct {
     const char *name, *symbol;
 } prefixes[] = {{"", ""}, {"milli", "m"}, {"micro", "u"}, {"nano", "n"}};
 
-// The symbol of a name [length], of a plural too; false where it is none.
+// Finds the symbol of a name [length], also of a plural; false if there is none.
 static bool find_symbol(const char *name, size_t length, const char **symbol)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
@@ -96,7 +96,7 @@ static bool find_symbol(const char *name, size_t length, const char **symbol)
     return false;
 }
 
-// A name as its symbol, with its prefix; other words stay as they are.
+// Replaces a name by its symbol with prefix; other words are copied.
 static void spell_name(const char *name, size_t length, char out[UNIT_BYTES])
 {
     const char *symbol = NULL;
@@ -113,7 +113,8 @@ static void spell_name(const char *name, size_t length, char out[UNIT_BYTES])
     (void)snprintf(out, UNIT_BYTES, "%.*s", (int)length, name);
 }
 
-// Plain text: u for micro, whose sign is of Latin-1 or Greek, 2 for its sign, a blank for a point.
+// Converts to plain text: u for micro, a Latin-1 or Greek character, 2 for the superscript, a blank
+// for a centred dot.
 static void replace_signs(const char *text, char out[UNIT_BYTES])
 {
     static const char *const signs[][2] = {
@@ -130,7 +131,7 @@ static void replace_signs(const char *text, char out[UNIT_BYTES])
     out[length] = '\0';
 }
 
-// The exponent behind a name, 1 where there is none.
+// Exponent after a name, 1 if absent.
 enum { MOST_POWER = 99 };
 
 static long read_power(const char **text)
@@ -142,10 +143,11 @@ static long read_power(const char **text)
         return 1;
     }
     *text = end;
-    return power < -MOST_POWER || power > MOST_POWER ? MOST_POWER : power; // no unit's
+    return power < -MOST_POWER || power > MOST_POWER ? MOST_POWER
+                                                     : power; // out of the range of any unit
 }
 
-// One spelling of a product of powers: "m K-1", "m per K" and "Metres/kelvin" are "m1 K-1 ".
+// Normalises a product of powers: "m K-1", "m per K" and "Metres/kelvin" all give "m1 K-1 ".
 static void spell(const char *text, char out[UNIT_BYTES])
 {
     char plain[UNIT_BYTES], symbol[UNIT_BYTES];
@@ -161,7 +163,7 @@ static void spell(const char *text, char out[UNIT_BYTES])
             next += *next == '/' ? 1 : 3;
             continue;
         }
-        length = length == 0 ? 1 : length; // 1, or no unit
+        length = length == 0 ? 1 : length; // the digit 1, or an invalid unit
         spell_name(next, length, symbol);
         next += length;
         const long power = sign * read_power(&next);
@@ -171,7 +173,7 @@ static void spell(const char *text, char out[UNIT_BYTES])
         }
         sign = 1;
     }
-    if (sign < 0) { // by nothing
+    if (sign < 0) { // division without a divisor
         (void)snprintf(out + used, UNIT_BYTES - used, "/");
     }
 }

@@ -6,7 +6,7 @@
 #include <hdf5.h>
 #include <math.h>
 
-// Up to `most` numbers of an attribute, from `out` on; 0 where it is absent.
+// Reads up to `most` numbers of an attribute into `out`; `*count` is 0 if it is absent.
 static bb_status read_numbers(hid_t dataset, const char *name, int most, double *out, int *count)
 {
     bb_status status = BB_OK;
@@ -24,7 +24,7 @@ static bb_status read_numbers(hid_t dataset, const char *name, int most, double 
     const hssize_t length = H5Sget_simple_extent_npoints(space);
     BB_REQUIRE((class == H5T_FLOAT || class == H5T_INTEGER) && length >= 1 && length <= most,
                BB_INVALID, "attribute '%s' is %s, expected %s", name,
-               class == H5T_FLOAT || class == H5T_INTEGER ? "of another length" : "no number",
+               class == H5T_FLOAT || class == H5T_INTEGER ? "of another length" : "not numeric",
                most == 1 ? "a number" : "a few numbers");
     BB_REQUIRE(H5Aread(attribute, H5T_NATIVE_DOUBLE, out) >= 0, BB_IO,
                "cannot read attribute '%s': %s", name, bb_hdf5_library_error());
@@ -36,7 +36,7 @@ done:
     return status;
 }
 
-// A number as the dataset's type stores it: 1e20 of 64 bits marks values of 32 bits, too.
+// Rounds a number to the dataset's type: 1e20 of 64 bits also marks values of 32 bits.
 static double round_to(hid_t type, double number)
 {
     union {
@@ -48,7 +48,7 @@ static double round_to(hid_t type, double number)
         H5Tconvert(type, H5T_NATIVE_DOUBLE, 1, stored.bytes, NULL, H5P_DEFAULT) < 0) {
         return number;
     }
-    // A number that the type does not have, as -9999 of unsigned integers, marks nothing.
+    // A number that the type cannot represent, such as -9999 for unsigned integers, marks nothing.
     return fabs(stored.number - number) <= 1e-3 * fabs(number) ? stored.number : number;
 }
 
@@ -70,8 +70,8 @@ done:
     return status;
 }
 
-// NetCDF's default fill value of a type, used without an attribute
-// (NC_FILL_FLOAT, NC_FILL_SHORT and their like); NaN of bytes, which it does not fill.
+// Default fill value of NetCDF for a type, used without an attribute (NC_FILL_FLOAT, NC_FILL_SHORT
+// etc.); NaN for bytes, which NetCDF does not fill.
 static double default_fill(hid_t type)
 {
     const size_t size = H5Tget_size(type);
@@ -81,7 +81,8 @@ static double default_fill(hid_t type)
     if (size < 2) {
         return NAN;
     }
-    const double range = ldexp(1.0, 8 * (int)size); // next to which 64 bits lose the last units
+    const double range =
+        ldexp(1.0, 8 * (int)size); // for 64 bits the last units are lost in rounding
     return H5Tget_sign(type) == H5T_SGN_NONE ? range - (size < 8 ? 1.0 : 2.0)
                                              : 1.0 - range / 2.0 + (size < 8 ? 0.0 : 1.0);
 }
@@ -117,7 +118,8 @@ static bool is_float(hid_t dataset, const char *name)
     return found;
 }
 
-// Limits of floats for packed integers may be of the numbers or of those that are stored.
+// Refuses floating-point limits of packed integers: they could refer to the numbers or to the
+// stored values.
 static bb_status check_limits(hid_t dataset, hid_t type, const bb_value_attributes *attributes)
 {
     static const char *const names[] = {"valid_min", "valid_max", "valid_range"};
@@ -125,8 +127,8 @@ static bb_status check_limits(hid_t dataset, hid_t type, const bb_value_attribut
     const bool packed = H5Tget_class(type) == H5T_INTEGER && bb_value_attributes_packed(attributes);
     for (size_t i = 0; packed && i < sizeof names / sizeof *names; ++i) {
         BB_REQUIRE(!is_float(dataset, names[i]), BB_INVALID,
-                   "attribute '%s' has floats for packed integers, expected integers as they are "
-                   "stored",
+                   "attribute '%s' has floats for packed integers, expected integers like the "
+                   "stored values",
                    names[i]);
     }
 done:

@@ -116,8 +116,8 @@ TEST(what_is_wrong_is_said_at_its_place)
          "t.csv:2:6: scan.layout.0.dose_mj_per_cm2 = #REF!: expected a number in [0, 1000] mJ/cm2\n"
          "t.csv:4:7: scan.layout.2.dose_mj_per_cm2 = #N/A: expected a number in [0, 1000] "
          "mJ/cm2\n"},
-        {"x_mm,y_mm\n#N/A,0\n", "study.yaml:4:11: layout: t.csv:2:1: '#N/A' is no value (a comment "
-                                "begins with '# ')\n"},
+        {"x_mm,y_mm\n#N/A,0\n", "study.yaml:4:11: layout: t.csv:2:1: '#N/A' is not a value (a "
+                                "comment starts with '# ')\n"},
         {"x_mm;y_mm\n-26,5;0\n13,0;0,0,5\n",
          "t.csv:3:6: scan.layout.1.y_mm = 0,0,5: expected a number in [-225, 225] mm\n"},
         {"x_mm,y_mm,direction\n0,nan,up\n30x,0,upp\n,300,down\n",
@@ -212,7 +212,7 @@ TEST(kept_files_stand_for_tables)
     bb_config_base_destroy(&again);
     request.file_count = 2;
     check_fails(bb_config_base_read(&request, &problems, &again), BB_IO,
-                "table 'kept.csv' is not among the 2 files that were kept");
+                "table 'kept.csv' is missing from the 2 recorded files");
 }
 
 TEST_GROUP(.has_folder = true);

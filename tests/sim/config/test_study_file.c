@@ -175,7 +175,7 @@ TEST(an_upgrade_renames_keys_of_earlier_versions)
     CALL_EXPECT(0, "    max_loss: 2\n    minimise: operator_bytes\n", "config", "--upgrade",
                 "plan.yaml");
     CALL_EXPECT(3, "new.yaml", "config", "--upgrade", "old.yaml", "-o", "new.yaml");
-    CALL_EXPECT(2, "-o and --force go with --upgrade", "config", "--list", "-o", "new.yaml");
+    CALL_EXPECT(2, "-o and --force need --upgrade", "config", "--list", "-o", "new.yaml");
     write_text("old.yaml", "\xEF\xBB\xBFtitle: \"a\xE2\x80\xA8"
                            "b\"\rexperiment: ao\r\npipelines:\r\n"
                            "  - name: a\r\n    promise: {price: 1, over: first}\r\n");
@@ -185,7 +185,7 @@ TEST(an_upgrade_renames_keys_of_earlier_versions)
                "base: ao/quick\npipelines: [{name: a, promise: {price: 1}, max_loss: 2}]\n");
     CALL_EXPECT(2, "the study with new keys: old.yaml:2:36: max_loss: duplicate key", "config",
                 "--upgrade", "old.yaml");
-    CALL_EXPECT(2, "needs one STUDY, a file", "config", "--upgrade", "-");
+    CALL_EXPECT(2, "needs exactly one STUDY file", "config", "--upgrade", "-");
     write_text("bad.yaml", "a: [\n");
     CALL_EXPECT(2, "not YAML", "config", "--upgrade", "bad.yaml");
     write_text("bad.yaml", "title: none\n");

@@ -135,8 +135,8 @@ TEST(what_is_wrong_is_named_with_its_place)
     const struct {
         const char *text, *message;
     } cases[] = {
-        {"", ": nothing in it, expected a line that names its columns"},
-        {"# x, y\n,,\n", ": nothing in it"},
+        {"", ": the file is empty, expected a line with the column names"},
+        {"# x, y\n,,\n", ": the file is empty"},
         {"x\ty\n1\t2\n", ":1:2: columns separated by tabs"},
         {"# |\n\nx |y\n", ":3:3: columns separated by bars"},
         {"x,,y\n", ":1:3: column 2 has no name"},
@@ -145,16 +145,17 @@ TEST(what_is_wrong_is_named_with_its_place)
         {"x,y\n\n1\n", ":3: 1 cells, expected 2 as line 1 names them"},
         {"x,y\n1,2,3\n", ":2: 3 cells, expected 2"},
         {"x,y\n1,2,\n", ":2: 3 cells, expected 2"},
-        {"x,y\n1,\"2\n", ":2:3: a quote that the line does not close"},
+        {"x,y\n1,\"2\n", ":2:3: quote without a closing quote on the line"},
         {"x,y\n\"1\" 2,3\n", ":2:5: '2,3' after a quoted cell, expected a comma"},
         {"x,y\n1,\"2\" # two\n", ":2:7: '# two' after a quoted cell, expected a comma"},
         {"x;y\n\"1\",2;3\n", ":2:4: ',2;3' after a quoted cell, expected a semicolon"},
         {"x;y\n1;2;3\n", ":2: 3 cells, expected 2"},
-        {"x,y\n1,2\n#N/A,3\n", ":3:1: '#N/A' is no value (a comment begins with '# ')"},
-        {"x;y\n #BEZUG!;3\n", ":2:2: '#BEZUG!' is no value"},
+        {"x,y\n1,2\n#N/A,3\n", ":3:1: '#N/A' is not a value (a comment starts with '# ')"},
+        {"x;y\n #BEZUG!;3\n", ":2:2: '#BEZUG!' is not a value"},
         {"x;y\n#\xd0\x9d/\xd0\x94;3\n", ":2:1: '#\xd0\x9d/\xd0\x94' is no value"},
         {"x\n#DIV/0!\n", ":2:1: '#DIV/0!' is no value"},
-        {"x;y\n1,5;2\n3;1.250\n", ":3:3: '1.250' has a decimal point, line 2 decimal commas"},
+        {"x;y\n1,5;2\n3;1.250\n",
+         ":3:3: '1.250' has a decimal point but line 2 has decimal commas"},
         {"x,y\n1, 2\" pipe\n", ":2:5: a quote inside a cell"},
         {"x,y\r1,2\r", ":1:4: a carriage return inside a line"},
     };

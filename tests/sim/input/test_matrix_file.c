@@ -143,7 +143,7 @@ TEST(units_are_converted_or_refused)
                 BB_INVALID, "'units.h5', dataset 'k': values in 'K', expected one of: m/K");
     bb_matrix_file_close(&file);
     check_fails(open_expected("units.h5", "huge", false, BB_QUANTITY_COVARIANCE, four, &file),
-                BB_INVALID, "no finite value in arcsec^2");
+                BB_INVALID, "is not finite in arcsec^2");
 }
 
 // Puts a value in the place of another in a file, whose times stay where `keeps` says so.
@@ -183,7 +183,7 @@ TEST(values_are_verified_on_every_read)
     check_ok(bb_matrix_source_fill(bb_matrix_file_source(file), 0, 0, bb_view_matrix(two, 1, 2)));
     replace_value("changing.h5", 4.25, 5.0, false);
     check_fails(bb_matrix_source_fill(bb_matrix_file_source(file), 1, 0, bb_view_matrix(two, 1, 2)),
-                BB_IO, "'changing.h5', dataset 'm': its file changed after it was checked");
+                BB_IO, "'changing.h5', dataset 'm': the file changed after it was checked");
     bb_matrix_file_close(&file);
     write_foreign("changing.h5", lines);
     check_ok(open_place("changing.h5", "m", false, &file));
@@ -319,9 +319,10 @@ TEST(declared_sizes_are_held_against_the_file)
                             "printf '\\377\\377\\377\\377' >>large.fits.gz"),
                      0);
     check_refused("large.fits.gz", "1", false, BB_IO,
-                  "unpacks to 4294967295 bytes by its own word");
+                  "declares an uncompressed size of 4294967295 bytes");
     assert_int_equal(system("printf 'PK%20s\\377\\377\\377\\377' '' >packed.fits"), 0);
-    check_refused("packed.fits", "1", false, BB_IO, "unpacks to 4294967295 bytes by its own word");
+    check_refused("packed.fits", "1", false, BB_IO,
+                  "declares an uncompressed size of 4294967295 bytes");
     // A last word of 0 in a file of 20 kB: one more than 2^32 - 1 for cfitsio.
     assert_int_equal(system("printf '\\037\\213' >zero.fits && truncate -s 20000 zero.fits"), 0);
     check_refused("zero.fits", "1", false, BB_IO, "unpacks to 4294967296 bytes by its own word");

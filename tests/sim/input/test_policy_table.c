@@ -41,12 +41,12 @@ TEST(what_is_wrong_is_named_with_its_line)
     const struct {
         const char *text, *message;
     } cases[] = {
-        {"sp\nsp hp9\n", ":2: 'hp9' is no variant, expected one of dp, sp"},
+        {"sp\nsp hp9\n", ":2: unknown variant 'hp9', expected one of dp, sp"},
         {"sp\n\nsp\n", ":3: 1 variants in tile row 2, expected 2"},
         {"sp\nsp*3\n", ":2: more than 2 variants in tile row 2"},
         {"sp*0\n", ":1: sp*0: expected a count after *"},
         {"sp*x\n", ":1: sp*x: expected a count after *"},
-        {"# nothing\n", ": no tile row in it"},
+        {"# nothing\n", ": no tile rows in the file"},
     };
     bb_policy_table table;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

@@ -90,7 +90,7 @@ TEST(packed_numbers_are_unpacked)
     check_map("none", false, none);
     static const char *const bad[][2] = {
         {"zero", "'scale_factor' 0 and 'add_offset' 0, expected finite numbers, the first not 0"},
-        {"words", "attribute '_FillValue' is no number"},
+        {"words", "attribute '_FillValue' is not numeric"},
         {"two", "attribute 'scale_factor' is of another length, expected a number"},
         {"half", "attribute 'valid_range' is one number, expected two"},
         {"which", "attribute 'valid_max' has floats for packed integers"}};
