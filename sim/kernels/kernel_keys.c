@@ -10,8 +10,7 @@
 static const bb_key keys_table[] = {
     {.name = "reorder", .kind = BB_KEY_BOOLEAN, .offset = offsetof(bb_kernel_keys, reorder),
      .default_text = "false",
-     .meaning = "Allow variants with another order of sums; last bits differ; needs "
-     "wisdom."},
+     .meaning = "Allow variants with another order of summation; last bits differ; needs wisdom."},
     {.name = "wisdom", .kind = BB_KEY_PATH, .offset = offsetof(bb_kernel_keys, wisdom),
      .optional = true,
      .meaning = "Tuning cache written by tune; default: the user's file, then shipped "
@@ -25,10 +24,10 @@ bb_status bb_kernel_keys_read(const bb_kernel_keys *keys, bb_wisdom_file *out)
     bb_status status = BB_OK;
     const char *path = keys->wisdom;
     BB_REQUIRE(access(path, F_OK) == 0, BB_IO,
-               "there is no file '%s'; bitbudget tune --wisdom FILE makes one", path);
+               "file '%s' does not exist; bitbudget tune --wisdom FILE writes one", path);
     BB_TRY(bb_wisdom_file_read(path, out));
     BB_REQUIRE(out->count > 0, BB_IO,
-               "'%s' has no records of variants; bitbudget tune --wisdom FILE makes them", path);
+               "'%s' has no records of variants; bitbudget tune --wisdom FILE writes them", path);
 done:
     return status;
 }
@@ -40,7 +39,7 @@ bb_status bb_kernel_keys_check(const bb_kernel_keys *keys, const bb_config *conf
     bb_wisdom_file file = {0};
     BB_TRY(bb_study_refuse(
         keys->reorder && keys->wisdom == NULL, config, problems,
-        "kernels.reorder = true: set kernels.wisdom too, the file with the variants"));
+        "kernels.reorder = true: also set kernels.wisdom, the file with the variants"));
     if (keys->wisdom != NULL) {
         status = bb_kernel_keys_read(keys, &file);
         if (status == BB_IO || status == BB_INVALID) {

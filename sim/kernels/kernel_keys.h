@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `kernels:` of a study, and what callers of a run ask for beside it: which variants of generated
-// kernels run (kernel_variants.h).
+// Key `kernels:` of a study and further options of a run: selection of the variants of generated
+// kernels (kernel_variants.h).
 #ifndef BB_SIM_KERNELS_KERNEL_KEYS_H
 #define BB_SIM_KERNELS_KERNEL_KEYS_H
 
@@ -15,34 +15,35 @@ struct bb_wisdom_file;
 
 /// Keys of `kernels:` in a study.
 typedef struct bb_kernel_keys {
-    bool reorder;       ///< variants of other orders of sums may be taken too
+    bool reorder;       ///< allow variants with another order of summation
     const char *wisdom; ///< file of measured variants; NULL: the user's
 } bb_kernel_keys;
 
 extern const bb_schema bb_kernel_keys_schema;
 
-/// The row of a study's table; `type` has a bb_kernel_keys called `kernels`.
+/// Row for a study's table; `type` has a member bb_kernel_keys `kernels`.
 #define BB_KERNELS_KEY(type)                                                                       \
     {                                                                                              \
         .name = "kernels", .kind = BB_KEY_GROUP, .schema = &bb_kernel_keys_schema,                 \
-        .offset = offsetof(type, kernels), .meaning = "Which variants of generated kernels run."   \
+        .offset = offsetof(type, kernels), .meaning = "Variants of generated kernels."             \
     }
 
-/// Holds the keys to their rules: reorder names a file, and a file that is named is one of measured
-/// variants. Errors: BB_MEMORY.
+/// Checks the keys: reorder needs a file, and a named file must contain measured variants. Errors:
+/// BB_MEMORY.
 BB_CHECKED bb_status bb_kernel_keys_check(const bb_kernel_keys *keys, const bb_config *config,
                                           bb_problems *problems);
 
-/// Reads the file that the keys name, which has records. Errors: BB_IO, BB_INVALID, BB_MEMORY.
-/// Owner of what `*out` holds: the caller, also where it fails.
+/// Reads the file named by the keys, which must have records. Errors: BB_IO, BB_INVALID, BB_MEMORY.
+/// The caller owns the content of `*out`, also on failure.
 BB_CHECKED bb_status bb_kernel_keys_read(const bb_kernel_keys *keys, struct bb_wisdom_file *out);
 
-/// What a caller of a run asks for beside the study; members may be unset.
+/// Options of a run beyond the study; members may be unset.
 typedef struct bb_kernel_wish {
-    bool is_deterministic;    ///< every kernel as its default, whatever was measured
-    const bb_results *replay; ///< results of an earlier run, whose variants are taken; borrowed
+    bool is_deterministic;    ///< use the default of every kernel, ignore measurements
+    const bb_results *replay; ///< results of an earlier run whose variants are reused; borrowed
     void *context;
-    /// Told of every kernel, its types and sizes once, as the run readies it. Errors end the run.
+    /// Called once for every kernel with its types and sizes, when the run prepares it. Errors end
+    /// the run.
     bb_status (*meet)(void *context, bb_device *device, const struct bb_kernel_site *site);
 } bb_kernel_wish;
 

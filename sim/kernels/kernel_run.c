@@ -25,7 +25,7 @@ done:
     return status;
 }
 
-// In the variant's order of sums.
+// Evaluates with the variant's order of summation.
 static bb_status evaluate(const bb_choice *choice, const bb_binding *binding)
 {
     bb_status status = BB_OK;
@@ -48,7 +48,7 @@ static bb_status compute(bb_device *device, const bb_binding *binding, bb_kernel
                                         &out->choice.choice, &kernel);
     if (status == BB_UNSUPPORTED && bb_device_kind_of(device) == BB_DEVICE_CPU) {
         bb_status_save(&record);
-        bb_log_info("kernel %s is evaluated step by step, exact and slow: %s",
+        bb_log_info("kernel %s is evaluated step by step (exact but slow): %s",
                     binding->program->name, record.message);
         (void)snprintf(out->compiler, sizeof out->compiler, "none: evaluated step by step");
         BB_TRY(evaluate(&out->choice.choice, binding));
@@ -84,13 +84,13 @@ static const char default_name[] = "default";
 bb_status bb_choice_wish_check(const bb_choice_wish *wish)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(!wish->is_deterministic ||
-                   (wish->variant == NULL && wish->wisdom == NULL && !wish->may_reorder),
-               BB_INVALID,
-               "--deterministic is the default variant: it goes without --variant, --wisdom and "
-               "--reorder");
+    BB_REQUIRE(
+        !wish->is_deterministic ||
+            (wish->variant == NULL && wish->wisdom == NULL && !wish->may_reorder),
+        BB_INVALID,
+        "--deterministic selects the default variant; remove --variant, --wisdom and --reorder");
     BB_REQUIRE(wish->variant == NULL || (wish->wisdom == NULL && !wish->may_reorder), BB_INVALID,
-               "--variant names the variant: it goes without --wisdom and --reorder");
+               "--variant selects the variant; remove --wisdom and --reorder");
 done:
     return status;
 }
@@ -123,7 +123,7 @@ done:
     return status;
 }
 
-// Records of this kernel, whose compiler is worth asking for.
+// True if there are records of this kernel, so that the compiler has to be determined.
 static bool has_records(const bb_wisdom_file *file, const bb_wisdom_key *key)
 {
     for (bb_index i = 0; i < file->count; ++i) {
@@ -148,7 +148,7 @@ done:
     return status;
 }
 
-// Without a compiler no record counts, and the evaluator needs none.
+// Without a compiler no record applies, and the evaluator needs none.
 static bb_status find_compiler(bb_device *device, bb_wisdom_key *key)
 {
     bb_status status = bb_wisdom_find_compiler(device, key->compiler, sizeof key->compiler);
@@ -160,7 +160,7 @@ static bb_status find_compiler(bb_device *device, bb_wisdom_key *key)
     return status;
 }
 
-// Records of the user's file, or of the one that is named.
+// Finds records in the user's file or in the named one.
 static bb_status look_up(const bb_choice_wish *wish, bb_device *device,
                          const bb_kernel_source *source, const bb_program_data *data,
                          bb_kernel_choice *out, bool *is_found, bb_text *reasons)
@@ -174,14 +174,14 @@ static bb_status look_up(const bb_choice_wish *wish, bb_device *device,
     *is_found = false;
     status = bb_wisdom_file_place(wish->wisdom, &path);
     if (status == BB_IO && wish->wisdom == NULL) {
-        bb_status_clear(); // a user without a home has no file
+        bb_status_clear(); // a user without a home directory has no file
         status = BB_OK;
         goto done;
     }
     BB_TRY(status);
     BB_TRY(bb_wisdom_file_read(path, &file));
     BB_REQUIRE(file.count > 0 || wish->wisdom == NULL, BB_IO,
-               "'%s' has no records; bitbudget tune --wisdom FILE makes them", path);
+               "'%s' has no records; bitbudget tune --wisdom FILE writes them", path);
     BB_TRY(make_key(device, source, data, &key));
     if (has_records(&file, &key)) {
         BB_TRY(find_compiler(device, &key));

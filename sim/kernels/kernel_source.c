@@ -110,7 +110,7 @@ static bb_status read_word(const bb_program *program, const char *word, bool *gi
     }
     const bb_element_type type = program->parameters[found].type;
     if (given[found]) {
-        BB_TRY(bb_problems_add(problems, place, "parameter %s has a value already", name));
+        BB_TRY(bb_problems_add(problems, place, "parameter %s is set twice", name));
     } else if (!read_value(type, word + length + 1, &out[found])) {
         BB_TRY(bb_problems_add(problems, place, "parameter %s is of type %s: expected %s", name,
                                bb_element_type_row(type)->name, expectations[type]));
@@ -138,7 +138,7 @@ bb_status bb_kernel_source_parameters(const bb_program *program, const char *con
             out[i] = fallback[i];
         } else if (!given[i]) {
             BB_TRY(bb_problems_add(problems, parameter->place,
-                                   "parameter %s (%s) has no value; give it by -p %s=VALUE",
+                                   "parameter %s (%s) has no value; set it with -p %s=VALUE",
                                    parameter->name, bb_element_type_row(parameter->type)->name,
                                    parameter->name));
         }
@@ -181,7 +181,7 @@ done:
     return status;
 }
 
-// The first `limit` bytes of a file, and one more where there are more.
+// Reads the first `limit` bytes of a file, and one more if there are more.
 static bb_status read_bytes(const char *path, bb_index limit, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -200,7 +200,7 @@ done:
     return status;
 }
 
-// XML starts with '<', or with the mark of UTF-16, which the notation never has.
+// XML starts with '<' or the UTF-16 mark, which never starts the notation.
 static bool is_xml(const bb_text *text)
 {
     const unsigned char *first = (const unsigned char *)bb_text_string(text);
@@ -228,7 +228,7 @@ done:
     return status;
 }
 
-// Splits "NAME=TYPE"; the names go to `room`, the types stay where they are.
+// Splits "NAME=TYPE"; names are copied to `room`, types remain in place.
 static bb_status split_words(char *const *words, bb_index count, bb_problems *problems,
                              char (*room)[NAME_BYTES], bb_type_binding *out)
 {
@@ -244,7 +244,7 @@ static bb_status split_words(char *const *words, bb_index count, bb_problems *pr
         }
         for (bb_index k = 0; k < i; ++k) {
             if (room[i][0] != '\0' && strcmp(room[i], room[k]) == 0) {
-                BB_TRY(bb_problems_add(problems, place, "%s has a type already", room[i]));
+                BB_TRY(bb_problems_add(problems, place, "%s has two types", room[i]));
             }
         }
     }

@@ -13,20 +13,20 @@ const char bb_kernel_ledger_default[] = "default";
 
 enum { ORIGIN_BYTES = 192 };
 
-// A kernel in one choice of types as one variant.
+// Kernel with given types in one variant.
 typedef struct ledger_row {
     char name[64]; // bb_wisdom_name of its file
     char program[BB_WISDOM_DIGEST_BYTES];
     char types[BB_WISDOM_TYPES_BYTES];
     bb_device_kind device;
     bb_choice choice;
-    char variant[BB_CHOICE_TEXT_BYTES]; // text of that
+    char variant[BB_CHOICE_TEXT_BYTES]; // text of the choice
     char origin[ORIGIN_BYTES];
-    bb_text sizes; // "96x72 96x72; 48x36 48x36": columns x rows of its objects, a set each
+    bb_text sizes; // "96x72 96x72; 48x36 48x36": columns x rows of its objects in each set
 } ledger_row;
 
 struct bb_kernel_ledger {
-    ledger_row *rows; // [count], in the order in which they came
+    ledger_row *rows; // [count], in order of insertion
     bb_index count, capacity;
 };
 
@@ -116,7 +116,7 @@ void bb_kernel_ledger_replace(bb_kernel_ledger *ledger, const bb_wisdom_key *key
     }
 }
 
-// A row as /kernels has it.
+// Row of /kernels.
 typedef struct published {
     const char *name, *program, *types, *device, *variant, *origin, *sizes;
 } published;
@@ -131,21 +131,22 @@ static const bb_output rows[] = {
     {"name", "kernel", NULL, "name of the kernel", .member = offsetof(published, name)},
     {"program", "kernel", NULL, "XXH3-128 of its description",
      .member = offsetof(published, program)},
-    {"types", "kernel", NULL, "types in the places of its names",
+    {"types", "kernel", NULL, "types assigned to its type names",
      .member = offsetof(published, types)},
-    {"device", "kernel", NULL, "where it ran", .member = offsetof(published, device)},
-    {"variant", "kernel", NULL, "variant that ran", .note = "as `kernel explain` names it",
+    {"device", "kernel", NULL, "device", .member = offsetof(published, device)},
+    {"variant", "kernel", NULL, "variant that ran", .note = "in the notation of `kernel explain`",
      .member = offsetof(published, variant)},
-    {"origin", "kernel", NULL, "why that one", .note = "default, wisdom, shipped or an earlier result",
+    {"origin", "kernel", NULL, "origin of the variant",
+     .note = "default, wisdom, shipped or an earlier result",
      .member = offsetof(published, origin)},
-    {"sizes", "kernel", NULL, "sizes of its objects at which it ran as that",
-     .note = "empty: all", .member = offsetof(published, sizes)},
+    {"sizes", "kernel", NULL, "sizes of its objects with this variant",
+     .note = "empty: all sizes", .member = offsetof(published, sizes)},
 };
 // clang-format on
 
 const bb_output_table bb_kernel_ledger_axes = {
     .title = title,
-    .when = "Where generated kernels ran: which variants, by which `rerun` repeats them.",
+    .when = "If generated kernels ran; `rerun` repeats these variants:",
     .group = "kernels",
     BB_OUTPUT_ROWS(axes)};
 const bb_output_table bb_kernel_ledger_outputs = {
@@ -219,7 +220,7 @@ done:
     return status;
 }
 
-// Whether one of the sets of sizes in a text is `wanted`; an empty text has all.
+// True if one of the sets of sizes in a text is `wanted`; an empty text means all sizes.
 static bool has_sizes(const char *text, const char *wanted)
 {
     const size_t length = strlen(wanted);
@@ -251,7 +252,7 @@ bb_status bb_kernel_ledger_recall(const bb_results *results, const bb_wisdom_key
             strcmp(devices[i], bb_device_names[key->device]) == 0 &&
             has_sizes(sizes[i], bb_text_string(&wanted))) {
             BB_REQUIRE(bb_choice_read(variants[i], out) == BB_OK, BB_IO,
-                       "/kernels/variant of the results has no variant: %.96s", variants[i]);
+                       "/kernels/variant of the results is not a variant: %.96s", variants[i]);
             *found = true;
         }
     }
@@ -260,11 +261,11 @@ done:
     return status;
 }
 
-// A device of the run.
+// Device of the run.
 typedef struct place {
     bb_kernel_variants *variants;
     bb_device *device;
-    char compiler[BB_WISDOM_COMPILER_BYTES]; // "": not yet asked for
+    char compiler[BB_WISDOM_COMPILER_BYTES]; // "": not yet determined
 } place;
 
 struct bb_kernel_variants {
@@ -309,7 +310,8 @@ void bb_kernel_variants_destroy(bb_kernel_variants **variants)
     BB_RELEASE(variants);
 }
 
-// The user's own file: a study does without one that is damaged, its numbers are the same.
+// Reads the user's file. A damaged one is skipped with a warning, because it does not affect the
+// results.
 static bb_status read_own(bb_kernel_variants *variants)
 {
     bb_status status = BB_OK;
@@ -319,11 +321,11 @@ static bb_status read_own(bb_kernel_variants *variants)
     if (status == BB_OK) {
         status = bb_wisdom_file_read(path, &variants->file);
         if (status == BB_IO || status == BB_INVALID) {
-            bb_log_warning("measured variants of kernels are left aside: %s", bb_status_message());
+            bb_log_warning("measured variants of kernels are ignored: %s", bb_status_message());
             bb_wisdom_file_release(&variants->file);
         }
     }
-    if (status == BB_IO || status == BB_INVALID) { // without a home there is no file
+    if (status == BB_IO || status == BB_INVALID) { // without a home directory there is no file
         bb_status_clear();
         status = BB_OK;
     }
@@ -352,7 +354,7 @@ done:
     return status;
 }
 
-// Only records of this kernel are worth asking for the compiler.
+// The compiler is determined only if there are records of this kernel.
 static bb_status find_compiler(place *where, bb_wisdom_key *key)
 {
     bb_status status = BB_OK;
@@ -403,7 +405,7 @@ static bb_status look_up(place *where, const bb_kernel_site *site, bb_wisdom_key
                             &is_exact, NULL));
     if (record != NULL) {
         *choice = record->choice;
-        *origin = is_exact ? "wisdom, these sizes" : "wisdom, the nearest sizes";
+        *origin = is_exact ? "wisdom, same sizes" : "wisdom, nearest sizes";
     } else {
         BB_TRY(look_up_shipped(variants, site, key, choice, origin));
     }
@@ -411,7 +413,7 @@ done:
     return status;
 }
 
-// The variant that an earlier result has, where this kernel still has such a one.
+// Uses the variant of an earlier result, if the kernel still has it.
 static bb_status repeat(const bb_kernel_variants *variants, const bb_kernel_site *site,
                         const bb_wisdom_key *key, bb_choice *choice, const char **origin)
 {
@@ -429,8 +431,8 @@ static bb_status repeat(const bb_kernel_variants *variants, const bb_kernel_site
         *origin = "earlier result";
     } else {
         bb_choice_write(&known, text);
-        bb_log_warning("kernel %s: variant %s no longer exists, the default is used: %s",
-                       key->kernel, text, why);
+        bb_log_warning("kernel %s: variant %s no longer exists, using the default: %s", key->kernel,
+                       text, why);
     }
 done:
     return status;

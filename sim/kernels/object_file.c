@@ -34,7 +34,7 @@ static const bb_kernel_manager *find_manager(const char *path)
     return NULL;
 }
 
-// Sizes of a kernel's objects, for who has to give them.
+// Adds an example of sizes of a kernel's objects for a message.
 static bb_status add_example(const bb_program *program, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -56,7 +56,7 @@ static bb_status take_set(const char *text, const char *path, const bb_program *
     bb_text example = {0};
     BB_TRY(add_example(program, &example));
     BB_REQUIRE(manager != NULL, BB_INVALID,
-               "'%s' has no benchmark data: give its sizes in columns x rows, as --set %s", path,
+               "'%s' has no benchmark data; set its sizes in columns x rows, as --set %s", path,
                bb_text_string(&example));
     for (int i = 0; i < BB_BENCHMARK_COUNT; ++i) {
         set = strcmp(manager->sets[i].name, text) == 0 ? &manager->sets[i] : set;
@@ -86,7 +86,7 @@ static bool read_number(const char **place, bb_index *out)
     return *out <= (bb_index)1 << 40;
 }
 
-// "A=2048x1024" up to a comma; moves behind it.
+// Parses "A=2048x1024" up to a comma and advances past it.
 static bb_status take_object(const char **place, const bb_program *program, bb_program_data *out)
 {
     bb_status status = BB_OK;
@@ -106,7 +106,7 @@ static bb_status take_object(const char **place, const bb_program *program, bb_p
     BB_REQUIRE(found < program->object_count, BB_INVALID,
                "--set %.80s: kernel %s has no object %s%s", text, program->name, typed,
                bb_suggestion_text(&near));
-    BB_REQUIRE(out[found].columns < 0, BB_INVALID, "--set %.80s: %s has its size already", text,
+    BB_REQUIRE(out[found].columns < 0, BB_INVALID, "--set %.80s: %s has two sizes", text,
                program->objects[found].name);
     out[found].rows = 1;
     bool sound = text[length] == '=' && read_number(&number, &out[found].columns);
@@ -122,8 +122,8 @@ done:
     return status;
 }
 
-// Fills columns and rows of `out` [object_count]; `path` is the kernel's file, by whose name its
-// benchmark data are found.
+// Sets columns and rows of `out` [object_count]; `path` is the kernel's file, whose name selects
+// its benchmark data.
 static bb_status find_sizes(const char *text, const char *path, const bb_program *program,
                             bb_program_data *out)
 {
@@ -154,17 +154,17 @@ enum { RANK = 3 };
     BB_REQUIRE((call) >= 0, BB_IO, "cannot write kernel output: %s (%s)", bb_hdf5_library_error(), \
                #call)
 
-// A dataset that is bound to an object.
+// Dataset bound to an object.
 typedef struct dataset {
     const bb_program_object *object;
-    const bb_element_row *row; // of the object's type
+    const bb_element_row *row; // row of the object's type
     hid_t id, type, space;
     hsize_t shape[RANK];
-    double values; // numbers in all
+    double values; // total count of numbers
     bb_value_attributes attributes;
 } dataset;
 
-// Reads what is said of an element type in a message.
+// Describes an element type for a message.
 static void describe_type(hid_t type, char out[64])
 {
     const unsigned bits = 8 * (unsigned)H5Tget_size(type);
@@ -183,7 +183,7 @@ static void describe_type(hid_t type, char out[64])
         (void)snprintf(out, 64, "texts");
         break;
     default:
-        (void)snprintf(out, 64, "no plain numbers");
+        (void)snprintf(out, 64, "non-numeric values");
     }
 }
 
@@ -210,11 +210,11 @@ static bb_status check_type(const dataset *set)
         BB_REQUIRE(class == H5T_FLOAT, BB_INVALID, "has %s, expected floats%s", got,
                    set->row->parts == 2 ? " with a last axis of 2 (real, imaginary)" : "");
         BB_REQUIRE(!loses_digits(set->type, set->row->part), BB_INVALID,
-                   "has %s, which %s would round; store it as %d-bit floats%s", got, set->row->name,
+                   "has %s, which %s would round; store %d-bit floats%s", got, set->row->name,
                    single ? 32 : 64,
                    !single                ? ""
-                   : set->row->parts == 2 ? ", or make the object's type DP2"
-                                          : ", or make the object's type DP");
+                   : set->row->parts == 2 ? ", or change the object's type to DP2"
+                                          : ", or change the object's type to DP");
     } else if (set->object->type == BB_ELEMENT_INT32) {
         BB_REQUIRE(class == H5T_INTEGER, BB_INVALID, "has %s, expected integers", got);
     } else {
@@ -243,8 +243,7 @@ static bb_status take_shape(dataset *set, bb_program_data *out)
     set->values = 1.0;
     for (int i = 0; i < rank; ++i) {
         BB_REQUIRE(set->shape[i] <= (hsize_t)1 << 40, BB_INVALID,
-                   "has an axis of %llu, at most 2^40 are bound",
-                   (unsigned long long)set->shape[i]);
+                   "has an axis of %llu, expected at most 2^40", (unsigned long long)set->shape[i]);
         set->values *= (double)set->shape[i];
     }
     out->rows = matrix ? (bb_index)set->shape[0] : 1;
@@ -253,7 +252,7 @@ done:
     return status;
 }
 
-// An output's shape may come from a dataset without values; an input needs values.
+// The shape of an output may come from a dataset without values; an input needs values.
 static bb_status check_size(const dataset *set, const bb_program_data *data, double file_bytes)
 {
     bb_status status = BB_OK;
@@ -267,19 +266,19 @@ done:
     return status;
 }
 
-// An integer has no NaN to be.
+// Refuses undefined integers, which have no NaN.
 static bb_status refuse_undefined(const dataset *set, bb_index row, bb_index column, double stored)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(!bb_value_attributes_undefined(&set->attributes, stored), BB_INVALID,
-               "row %td, column %td: %g is undefined by an attribute (as _FillValue or "
+               "row %td, column %td: %g is undefined by an attribute (such as _FillValue or "
                "missing_value)",
                row, column, stored);
 done:
     return status;
 }
 
-// Floats that are undefined by an attribute become NaN.
+// Replaces floats that an attribute marks as undefined by NaN.
 static void mark_undefined(const dataset *set, bb_index count, void *elements)
 {
     const bool single = set->row->part == BB_ELEMENT_SP;
@@ -294,7 +293,7 @@ static void mark_undefined(const dataset *set, bb_index count, void *elements)
     }
 }
 
-// Integers of any width, each of which must be one of INT32.
+// Reads integers of any width and checks that each fits INT32.
 static bb_status read_integers(const dataset *set, bb_index count, bb_index columns, int32_t *out)
 {
     bb_status status = BB_OK;
@@ -346,9 +345,9 @@ static bb_status refuse_absent(hid_t file, const bb_program_object *object)
     bb_status status = BB_OK;
     char near[BB_HDF5_LIBRARY_NAME];
     bb_hdf5_library_find_near(file, object->name, false, near);
-    BB_FAIL(BB_INVALID, "no dataset of this name%s%s%s%s", near[0] == '\0' ? "" : " (there is ",
+    BB_FAIL(BB_INVALID, "no dataset of this name%s%s%s%s", near[0] == '\0' ? "" : " (the file has ",
             near, near[0] == '\0' ? "" : ")",
-            object->is_read ? "" : "; give the shape of an object that is only written by one");
+            object->is_read ? "" : "; for a write-only object, a dataset gives its shape");
 done:
     return status;
 }
@@ -383,7 +382,7 @@ done:
     return status;
 }
 
-// Says which object a failure is about.
+// Reads an object; errors name it.
 static bb_status read_named(hid_t file, const char *path, const bb_program_object *object,
                             double file_bytes, bb_program_data *out)
 {
@@ -419,7 +418,7 @@ done:
     return status;
 }
 
-// In the child process.
+// Runs in the child process.
 static bb_status read_once(void *context)
 {
     bb_object_file_data data = {.count = 0};
@@ -436,7 +435,7 @@ bb_status bb_object_file_read(const char *path, const bb_program *program, bb_ob
     bb_file_stamp after;
     BB_TRY(bb_file_stamp_size(path, &work.file_bytes));
     BB_TRY(bb_file_stamp_find(path, &before));
-    // Locks fail on many cluster file systems; a file that changes is found by its stamp.
+    // File locks fail on many cluster file systems; the stamp detects a changed file.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     BB_TRY(bb_isolation_run(path, bb_file_stamp_patience(work.file_bytes), read_once, &work));
     BB_TRY(read_here(&work, out));
@@ -455,7 +454,7 @@ void bb_object_file_release(bb_object_file_data *data)
     data->count = 0;
 }
 
-// Types of parts in memory and in the file.
+// Types of the parts in memory and in the file.
 static void find_types(const bb_element_row *row, hid_t *memory, hid_t *stored)
 {
     *memory = !row->is_float               ? (row->bytes == 1 ? H5T_NATIVE_UINT8 : H5T_NATIVE_INT32)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel's data objects as datasets of HDF5 files, each under its name.
+// Data objects of a kernel as HDF5 datasets of the same names.
 //
-// Files come from anywhere, and the HDF5 library can crash on damaged ones: a file is read in a
-// child process first.
+// Files may be damaged and crash the HDF5 library: a file is read in a child process first.
 #ifndef BB_SIM_KERNELS_OBJECT_FILE_H
 #define BB_SIM_KERNELS_OBJECT_FILE_H
 
@@ -11,39 +10,38 @@
 
 /// Elements of all objects of a program; zero-initialise, release with bb_object_file_release.
 typedef struct bb_object_file_data {
-    bb_program_data *objects; ///< [count]; elements owned, NULL where there are none
+    bb_program_data *objects; ///< [count]; elements are owned, NULL if absent
     int count;
 } bb_object_file_data;
 
-/// Reads the dataset of its name for every object: [rows][columns] of a matrix, one axis of a
-/// vector, with a last axis of 2 (real, imaginary) of a complex type. Floats of any byte order that
-/// lose nothing; integers for INT32 if all fit; for B 8-bit unsigned integers or the booleans that
-/// h5py writes, all but 0 are true. Values may be anything. An object that is only written takes
-/// its shape, and what no point writes, from a dataset that may be without values. Errors: BB_IO
-/// (no such file, not HDF5, damaged), BB_INVALID (no dataset, another class, another shape, values
-/// that would be lost; object and dataset are named), BB_MEMORY. Call it where no other thread
-/// runs.
+/// Reads the dataset with the name of each object: [rows][columns] for a matrix, one axis for a
+/// vector, with a last axis of 2 (real, imaginary) for a complex type. Accepts floats of any byte
+/// order that are converted without loss; integers for INT32 if all fit; for B 8-bit unsigned
+/// integers or h5py's booleans, true if not 0. Values are arbitrary. A write-only object gets its
+/// shape, and the values of unwritten points, from a dataset that may have no values. Errors: BB_IO
+/// (no such file, not HDF5, damaged), BB_INVALID (no dataset, another class, another shape, lossy
+/// values; object and dataset are named), BB_MEMORY. Call it while no other thread runs.
 BB_CHECKED bb_status bb_object_file_read(const char *path, const bb_program *program,
                                          bb_object_file_data *out);
 void bb_object_file_release(bb_object_file_data *data);
 
-/// Objects of a file or, without elements, of sizes: `set` is as typed, "A=2048x1024,b=2048", or
-/// names a set of the benchmark data of file `kernel`; NULL: "seed". Errors: those of
-/// bb_object_file_read, BB_INVALID (both; no such set or object, an object without sizes, no
-/// number).
+/// Finds objects of a file or, without elements, of given sizes: `set` is "A=2048x1024,b=2048", or
+/// the name of a set of the benchmark data of file `kernel`; NULL: "seed". Errors: those of
+/// bb_object_file_read, BB_INVALID (both given; no such set or object, an object without sizes, not
+/// a number).
 BB_CHECKED bb_status bb_object_file_find(const char *file, const char *set, const char *kernel,
                                          const bb_program *program, bb_object_file_data *out);
 
-/// What stands in a file beside the objects.
+/// Metadata of a file of objects.
 typedef struct bb_object_file_record {
     const char *device;   ///< "cpu, AMD EPYC"
     const char *compiler; ///< "cc, GCC 12.2.0, -std=c17"
     const char *variant;  ///< "tile512"
-    const char *origin;   ///< where the variant is from: "given", "default", "wisdom exact, ..."
+    const char *origin;   ///< origin of the variant: "given", "default", "wisdom exact, ..."
 } bb_object_file_record;
 
-/// Writes the objects that the program writes, each in its type, and attributes `kernel`,
-/// `program`, `device`, `compiler`, `variant` and `variant_origin`, as bb_file_write_by writes.
+/// Writes the objects that the program writes, each with its type, and attributes `kernel`,
+/// `program`, `device`, `compiler`, `variant` and `variant_origin`, through bb_file_write_by.
 /// Errors: BB_IO.
 BB_CHECKED bb_status bb_object_file_write(const char *path, bool force, const bb_program *program,
                                           const bb_object_file_data *data,

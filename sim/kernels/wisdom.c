@@ -14,11 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static const double SIZE_FACTOR = 4.0; // beyond which the rule of the default is the better guess
+static const double SIZE_FACTOR = 4.0; // beyond this ratio the default is the better guess
 static const char folder_name[] = "kernels/tuned/";
 static const char *const endings[] = {".yaml", NULL};
 
-// Reads a file of the first folder that has it.
+// Reads a file from the first folder that contains it.
 static bb_status read_file(char *const folders[BB_SHIPPED_FOLDERS], const char *name,
                            bb_wisdom_file *out)
 {
@@ -30,7 +30,7 @@ static bb_status read_file(char *const folders[BB_SHIPPED_FOLDERS], const char *
     }
     status = bb_wisdom_file_read(path, out);
     if (status == BB_IO || status == BB_INVALID) {
-        bb_log_warning("shipped variants of kernels are not used: %s", bb_status_message());
+        bb_log_warning("shipped variants of kernels are ignored: %s", bb_status_message());
         bb_status_clear();
         status = BB_OK;
     }
@@ -140,7 +140,7 @@ bb_status bb_wisdom_types(char *const *words, bb_index count, char out[BB_WISDOM
     qsort(sorted, (size_t)count, sizeof *sorted, compare_words);
     for (bb_index i = 0; i < count; ++i) {
         BB_REQUIRE(length + strlen(sorted[i]) + 2 < BB_WISDOM_TYPES_BYTES, BB_INVALID,
-                   "types of over %d bytes", BB_WISDOM_TYPES_BYTES);
+                   "types need more than %d bytes", BB_WISDOM_TYPES_BYTES);
         length += (size_t)snprintf(out + length, BB_WISDOM_TYPES_BYTES - length, "%s%s",
                                    i == 0 ? "" : " ", sorted[i]);
     }
@@ -215,7 +215,7 @@ bool bb_wisdom_record_is_usable(const bb_wisdom_record *record, const bb_wisdom_
     return fit_device(record, key) == BB_WISDOM_FITS;
 }
 
-// Distance of the logarithms of extents; 0 counts as 1.
+// Distance in the logarithms of extents; 0 counts as 1.
 static double distance(const bb_wisdom_record *record, const bb_wisdom_key *key)
 {
     const bb_index *sizes = record->sizes.items;
@@ -274,7 +274,7 @@ const bb_wisdom_record *bb_wisdom_find_best(const bb_wisdom_file *file, const bb
     return NULL;
 }
 
-// Whether a later record says other of the same variant on the same sizes.
+// True if a later record gives another status for the same variant and sizes.
 static bool is_superseded(const bb_wisdom_file *file, const bb_wisdom_key *key, bb_index number)
 {
     const bb_wisdom_record *record = &file->records[number];
@@ -291,8 +291,8 @@ static bool is_superseded(const bb_wisdom_file *file, const bb_wisdom_key *key, 
     return false;
 }
 
-// Preference between records of equally near sizes: a winner before a correct variant; among
-// winners in one order of sums the later, else the faster.
+// Order of records of equally near sizes: winners before correct variants; among winners with one
+// order of summation the later, else the faster.
 static bool is_better(const bb_wisdom_record *record, const bb_wisdom_record *other)
 {
     if ((record->status == BB_TRIAL_BEST) != (other->status == BB_TRIAL_BEST)) {
@@ -306,7 +306,7 @@ static bool is_better(const bb_wisdom_record *record, const bb_wisdom_record *ot
 }
 
 typedef struct verdict {
-    const char *against; // NULL: it may be taken
+    const char *against; // NULL: usable
     char detail[BB_TRIAL_BYTES + 96];
 } verdict;
 
@@ -331,7 +331,7 @@ static void judge(const bb_wisdom_file *file, const bb_wisdom_key *key, const bb
         (void)snprintf(out->detail, sizeof out->detail, "another %s", stale_part(record, key));
         return;
     default:
-        out->against = "of something else";
+        out->against = "not applicable";
         return;
     }
     if (record->status > BB_TRIAL_BEST) {
@@ -341,9 +341,9 @@ static void judge(const bb_wisdom_file *file, const bb_wisdom_key *key, const bb
     } else if (is_superseded(file, key, number)) {
         out->against = "measured again later";
     } else if (record->choice.order.lanes > 0 && !may_reorder) {
-        out->against = "another order of sums";
+        out->against = "another order of summation";
     } else if (!is_near(record, key)) {
-        out->against = "of sizes too far off";
+        out->against = "sizes too different";
     } else if (!bb_choice_is_legal(&record->choice, key->device, program, why, sizeof why)) {
         out->against = "the kernel has no such variant";
         (void)snprintf(out->detail, sizeof out->detail, "%s", why);
@@ -368,14 +368,14 @@ done:
     return status;
 }
 
-// Records that are of something else, by what they differ in.
+// Counts records for other programs, types, versions or devices.
 static bb_status tell_others(const bb_wisdom_file *file, const bb_wisdom_key *key, bb_text *reasons)
 {
     static const char *const words[] = {
-        [BB_WISDOM_OTHER_PROGRAM] = "of another description of that name",
-        [BB_WISDOM_OTHER_TYPES] = "of other types",
-        [BB_WISDOM_OTHER_CODE] = "of texts of another version",
-        [BB_WISDOM_OTHER_DEVICE] = "of another device",
+        [BB_WISDOM_OTHER_PROGRAM] = "for another description of that name",
+        [BB_WISDOM_OTHER_TYPES] = "for other types",
+        [BB_WISDOM_OTHER_CODE] = "for another version of the generated text",
+        [BB_WISDOM_OTHER_DEVICE] = "for another device",
     };
     bb_status status = BB_OK;
     for (int fit = BB_WISDOM_OTHER_PROGRAM; fit <= BB_WISDOM_OTHER_DEVICE; ++fit) {
@@ -412,7 +412,7 @@ static bb_status explain(const bb_wisdom_file *file, const bb_wisdom_key *key,
             BB_TRY(tell(record, found.against, found.detail, reasons));
         } else {
             const bool is_further = chosen == NULL || distance(record, key) > distance(chosen, key);
-            BB_TRY(tell(record, is_further ? "of sizes further off" : "has not won", "", reasons));
+            BB_TRY(tell(record, is_further ? "sizes less near" : "not a winner", "", reasons));
         }
     }
     BB_TRY(tell_others(file, key, reasons));

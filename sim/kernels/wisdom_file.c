@@ -30,7 +30,7 @@ static const char *const statuses[] = {"right", "best", "slow",  "compile",
 
 // clang-format off
 static const bb_key keys[] = {
-    {.name = "version", COUNT(version, 1e6), .meaning = "Of the form of these records."},
+    {.name = "version", COUNT(version, 1e6), .meaning = "Version of the record format."},
     {.name = "kernel", TEXT(kernel), .meaning = "The kernel's name."},
     {.name = "program", TEXT(program), .meaning = "Digest of its description."},
     {.name = "code", COUNT(code, 1e6), .meaning = "Version of the text generator."},
@@ -47,17 +47,18 @@ static const bb_key keys[] = {
     {.name = "variant", TEXT(variant), .meaning = "The variant."},
     {.name = "status", .kind = BB_KEY_CHOICE, MEMBER(status), .choices = statuses,
      .meaning = "Result of the trial."},
-    {.name = "why", TEXT(why), .optional = true, .meaning = "Why it failed."},
+    {.name = "why", TEXT(why), .optional = true, .meaning = "Reason for the failure."},
     {.name = "least_s", SECONDS(least_s), .meaning = "Least time of a launch."},
     {.name = "median_s", SECONDS(median_s), .meaning = "Median time of a launch."},
-    {.name = "samples", COUNT(samples, 1e6), .default_text = "0", .meaning = "Times measured."},
+    {.name = "samples", COUNT(samples, 1e6), .default_text = "0", .meaning = "Number of measured "
+                                                                             "times."},
     {.name = "bytes", .kind = BB_KEY_DOUBLE, MEMBER(bytes), .unit = "byte", .maximum = 1e18,
-     .optional = true, .meaning = "That must cross the memory."},
+     .optional = true, .meaning = "Minimum memory traffic."},
     {.name = "candidates", COUNT(candidates, 1e9), .default_text = "0",
-     .meaning = "Variants that were considered, of the best; 0: not all were tried."},
+     .meaning = "Number of variants considered, for the best; 0: not all were tried."},
     {.name = "reordered", COUNT(reordered, 1e9), .default_text = "0",
-     .meaning = "The same for variants in other orders of sums."},
-    {.name = "date", TEXT(date), .meaning = "When, UTC."},
+     .meaning = "Same for variants with another order of summation."},
+    {.name = "date", TEXT(date), .meaning = "Date, UTC."},
 };
 // clang-format on
 const bb_schema bb_wisdom_record_schema = BB_SCHEMA("wisdom", bb_wisdom_record, keys);
@@ -151,11 +152,11 @@ bb_status bb_wisdom_record_read(bb_arena *arena, const char *origin, const char 
     if (problems->count > before) {
         goto done;
     }
-    // A comment that does not begin its line parses to nothing.
+    // A comment that does not start its line parses to nothing.
     const bb_node *item = list != NULL && list->kind == BB_NODE_LIST ? bb_node_item(list, 0) : NULL;
     if (item == NULL || list->count != 1 || item->kind != BB_NODE_MAP) {
-        BB_TRY(
-            bb_problems_add(problems, place, "no record: expected a line '- {version: 1, ...}'"));
+        BB_TRY(bb_problems_add(problems, place,
+                               "not a record, expected a line '- {version: 1, ...}'"));
         goto done;
     }
     const bb_node *version = bb_node_member(item, "version");
@@ -172,8 +173,8 @@ done:
     return status;
 }
 
-static const char head[] =
-    "# Variants of kernels, as `bitbudget tune` measured them: a record a line, the last counts.\n";
+static const char head[] = "# Variants of kernels measured by `bitbudget tune`: one record per "
+                           "line, the last one applies.\n";
 
 bb_status bb_wisdom_file_place(const char *given, char **out)
 {
@@ -186,8 +187,8 @@ bb_status bb_wisdom_file_place(const char *given, char **out)
         BB_TRY(bb_memory_printf(out, "%s/bitbudget/kernels.yaml", config));
     } else {
         BB_REQUIRE(home != NULL && home[0] == '/', BB_IO,
-                   "no place for measured variants: neither XDG_CONFIG_HOME nor HOME is a whole "
-                   "path; --wisdom FILE names one");
+                   "no folder for measured variants: neither XDG_CONFIG_HOME nor HOME is an "
+                   "absolute path; set --wisdom FILE");
         BB_TRY(bb_memory_printf(out, "%s/.config/bitbudget/kernels.yaml", home));
     }
 done:
@@ -201,10 +202,10 @@ static bb_status read_text(const char *path, bb_text *out)
     char piece[1 << 14];
     size_t length = 0;
     BB_TRY(bb_disk_file_open(path, true, &file));
-    (void)flock(fileno(file), LOCK_SH); // where there are no locks, a line may look torn
+    (void)flock(fileno(file), LOCK_SH); // without lock support a line may appear incomplete
     while ((length = fread(piece, 1, sizeof piece, file)) > 0) {
         BB_REQUIRE(out->length + (bb_index)length <= BB_WISDOM_FILE_BYTES, BB_INVALID,
-                   "'%s' is larger than %d MB, no file of variants", path,
+                   "'%s' is larger than %d MB and not a file of variants", path,
                    BB_WISDOM_FILE_BYTES >> 20);
         BB_TRY(bb_text_add_bytes(out, piece, (bb_index)length));
     }
@@ -228,7 +229,7 @@ static bb_status read_line(bb_wisdom_file *out, bb_index number, const char *lin
     BB_TRY(bb_arena_printf(&out->arena, &origin, "%s:%td", out->path, number));
     if (length > BB_WISDOM_LINE_BYTES) {
         const bb_place place = {.origin = origin};
-        BB_TRY(bb_problems_add(problems, place, "a line of %zu bytes, expected at most %d", length,
+        BB_TRY(bb_problems_add(problems, place, "line with %zu bytes, expected at most %d", length,
                                BB_WISDOM_LINE_BYTES));
         goto done;
     }
@@ -244,7 +245,7 @@ done:
     return status;
 }
 
-// Whether a line without its end began as a record or as the head, not as somebody else's text.
+// True if an incomplete line starts like a record or the header of this program.
 static bool is_ours(const char *line, size_t length)
 {
     static const char record[] = "- {version: ";
@@ -266,8 +267,7 @@ static bb_status read_lines(bb_wisdom_file *out, const bb_text *text, bb_problem
             break;
         }
         if (stop == NULL) {
-            bb_log_warning("%s:%td: a record that was torn as it was written is dropped", out->path,
-                           number);
+            bb_log_warning("%s:%td: incomplete record ignored", out->path, number);
             break;
         }
         BB_TRY(read_line(out, number, place, (size_t)(stop - place), problems));
@@ -294,7 +294,7 @@ bb_status bb_wisdom_file_read(const char *path, bb_wisdom_file *out)
     const char *said = bb_text_string(&problems.lines);
     const int first = (int)strcspn(said, "\n");
     out->count = problems.count == 0 ? out->count : before;
-    BB_REQUIRE(problems.count < 2, BB_INVALID, "%.*s (the first of %td faults)", first, said,
+    BB_REQUIRE(problems.count < 2, BB_INVALID, "%.*s (the first of %td problems)", first, said,
                problems.count);
     BB_REQUIRE(problems.count == 0, BB_INVALID, "%.*s", first, said);
 done:
@@ -311,7 +311,7 @@ void bb_wisdom_file_release(bb_wisdom_file *file)
     *file = (bb_wisdom_file){.count = 0};
 }
 
-// Makes the folders on the way to a file.
+// Creates the folders of a file's path.
 static bb_status make_folders(const char *path)
 {
     bb_status status = BB_OK;
@@ -320,7 +320,7 @@ static bb_status make_folders(const char *path)
     for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         BB_REQUIRE(mkdir(copy, 0777) == 0 || errno == EEXIST || errno == EROFS || errno == EACCES,
-                   BB_IO, "cannot make folder '%s': %s", copy, strerror(errno));
+                   BB_IO, "cannot create folder '%s': %s", copy, strerror(errno));
         *slash = '/';
     }
 done:
@@ -328,7 +328,7 @@ done:
     return status;
 }
 
-// The length up to the last line's end: what follows was torn.
+// Length up to the last line end; an incomplete line may follow.
 static bb_status find_end(int file, const char *path, off_t size, off_t *out)
 {
     bb_status status = BB_OK;
@@ -356,7 +356,8 @@ static bb_status check_torn(int file, const char *path, off_t size, off_t end)
     BB_REQUIRE(length >= 0 && (length > 0 || size == end), BB_IO, "cannot read '%s': %s", path,
                strerror(errno));
     BB_REQUIRE(is_ours(piece, (size_t)length), BB_INVALID,
-               "'%s' ends in a line that is no record of a variant; it is left as it is", path);
+               "'%s' ends with a line that is not a record of a variant; the file is not changed",
+               path);
 done:
     return status;
 }
@@ -367,15 +368,14 @@ static bb_status append_locked(int file, const char *path, const bb_text *line)
     bb_text text = {0};
     struct stat about;
     off_t end = 0;
-    BB_REQUIRE(fstat(file, &about) == 0, BB_IO, "cannot look at '%s': %s", path, strerror(errno));
-    BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "'%s' is no regular file", path);
+    BB_REQUIRE(fstat(file, &about) == 0, BB_IO, "cannot query '%s': %s", path, strerror(errno));
+    BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "'%s' is not a regular file", path);
     BB_TRY(find_end(file, path, about.st_size, &end));
     BB_TRY(check_torn(file, path, about.st_size, end));
     BB_TRY(bb_text_add(&text, "%s%s", end == 0 ? head : "", bb_text_string(line)));
-    BB_REQUIRE(
-        end + text.length <= BB_WISDOM_FILE_BYTES, BB_IO,
-        "'%s' would exceed %d MB, the size limit: move it away, or name another file with --wisdom",
-        path, BB_WISDOM_FILE_BYTES >> 20);
+    BB_REQUIRE(end + text.length <= BB_WISDOM_FILE_BYTES, BB_IO,
+               "'%s' would exceed the limit of %d MB; move it, or name another file with --wisdom",
+               path, BB_WISDOM_FILE_BYTES >> 20);
     BB_REQUIRE(end == about.st_size || ftruncate(file, end) == 0, BB_IO,
                "cannot remove an incomplete line from '%s': %s", path, strerror(errno));
     const ssize_t written = write(file, bb_text_string(&text), (size_t)text.length);
@@ -397,7 +397,7 @@ bb_status bb_wisdom_file_append(const char *path, const bb_wisdom_record *record
     bb_text line = {0};
     int file = -1;
     BB_TRY(bb_wisdom_record_write(record, &line));
-    BB_REQUIRE(line.length <= BB_WISDOM_LINE_BYTES, BB_INTERNAL, "a record of %td bytes",
+    BB_REQUIRE(line.length <= BB_WISDOM_LINE_BYTES, BB_INTERNAL, "internal: record with %td bytes",
                line.length);
     BB_TRY(make_folders(path));
     file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);

@@ -6,28 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One character: its bytes, its columns, and what is shown of it.
+// One character: number of bytes and columns, and whether it can be printed.
 typedef struct character {
     int bytes, columns;
-    bool shown; // as it is; else as '?'
+    bool shown; // printed unchanged; else as '?'
 } character;
 
 typedef struct range {
     uint32_t first, last;
 } range;
 
-// Unicode's combining and format characters that fonts put on the one before.
+// Unicode combining and format characters, drawn over the previous character.
 static const range combining[] = {{0x300, 0x36F},   {0x483, 0x489},    {0x591, 0x5BD},
                                   {0x610, 0x61A},   {0x64B, 0x65F},    {0x1AB0, 0x1AFF},
                                   {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF},  {0xFE00, 0xFE0F},
                                   {0xFE20, 0xFE2F}, {0xE0100, 0xE01EF}};
-// East Asian wide and fullwidth, and emoji.
+// East Asian wide and fullwidth characters, and emoji.
 static const range doubled[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},
                                 {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},
                                 {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},   {0x1F300, 0x1F64F},
                                 {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
-// Characters that control a terminal or change the direction of text: C0, DEL and C1, spaces
-// without width, direction, line ends, the mark of byte order.
+// Characters that control a terminal or change the direction of text: C0, DEL and C1, zero-width
+// spaces, direction marks, line separators, byte order mark.
 static const range steering[] = {{0x0, 0x1F},       {0x7F, 0x9F},     {0x200B, 0x200F},
                                  {0x2028, 0x202E},  {0x2060, 0x206F}, {0xFEFF, 0xFEFF},
                                  {0xE0000, 0xE007F}};
@@ -44,7 +44,7 @@ static bool is_in(const range *ranges, size_t count, uint32_t point)
     return false;
 }
 
-// The character at a text that is not at its end.
+// Decodes the first character of a non-empty text.
 static character read_character(const char *text)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -91,7 +91,7 @@ static bb_status add_spaces(int count, bb_text *out)
     return count > 0 ? bb_text_add(out, "%*s", count, "") : BB_OK;
 }
 
-// As much of a text as `columns` hold.
+// Adds the start of a text that fits into `columns`.
 static bb_status add_start(const char *text, int columns, bb_text *out)
 {
     bb_status status = BB_OK;

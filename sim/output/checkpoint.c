@@ -38,7 +38,7 @@ void bb_restart_release(bb_restart *restart)
 bool bb_restart_is_due(const bb_restart *restart, bool now)
 {
     if (bb_team_joined()->rank > 0) {
-        return false; // the first process writes
+        return false; // only the first process writes
     }
     if (restart == NULL || restart->checkpoint == NULL) {
         return false;
@@ -59,8 +59,8 @@ done:
     return status;
 }
 
-// The same text as here, or an error with the groups that differ; two experiments have hardly a key
-// in common.
+// Checks that a checkpoint has this study's subject; else reports the differing groups. Different
+// experiments have almost no keys in common.
 static bb_status check_subject(const char *path, const char *there, const char *subject)
 {
     static const char key[] = "experiment: ";
@@ -73,7 +73,7 @@ static bb_status check_subject(const char *path, const char *there, const char *
         strncmp(there, key, sizeof key - 1) == 0 && strncmp(subject, key, sizeof key - 1) == 0;
     const bool same = length == expected && strncmp(there, subject, (size_t)length) == 0;
     BB_REQUIRE(same || !named, BB_INVALID,
-               "checkpoint '%s' belongs to experiment %.*s, this study is %.*s", path,
+               "checkpoint '%s' belongs to experiment %.*s, but the study is %.*s", path,
                length - skip, there + skip, expected - skip, subject + skip);
     BB_TRY(bb_difference_write(there, subject, &difference));
     BB_REQUIRE(strcmp(there, subject) == 0, BB_INVALID,

@@ -9,11 +9,11 @@
 
 enum { PATH_BYTES = 160, NUMBER_BYTES = 32 };
 
-// One dataset in both, its rows matched.
+// Dataset of both files with matched rows.
 typedef struct match {
     const bb_dataset *sides[2];
-    bb_index rows, row_items; // one row where it is not over pipelines
-    const bb_index *partners; // [rows] of the second's row, -1 for none; NULL: in order
+    bb_index rows, row_items; // one row if the dataset has no pipeline axis
+    const bb_index *partners; // [rows] index of the second's row, -1 for none; NULL: same order
 } match;
 
 static const bb_dataset *names_of(const bb_results *results)
@@ -32,7 +32,7 @@ static bb_index find_name(const bb_dataset *names, const char *name)
     return -1;
 }
 
-// Relative difference; 0 of equals and of two that are unset, infinite where one is.
+// Relative difference: 0 for equal values and if both are unset, infinite if one is unset.
 static double distance_of(double a, double b)
 {
     if (a == b || (isnan(a) && isnan(b))) {
@@ -56,7 +56,7 @@ static bb_index partner_of(const match *pair, bb_index row)
     return pair->partners == NULL ? row : pair->partners[row];
 }
 
-// Items of a row that differ beyond the tolerance, and the largest distance among them.
+// Number of items in a row that differ beyond the tolerance, and their largest distance.
 static bb_index compare_row(const match *pair, bb_index row, double tolerance, double *largest)
 {
     bb_index different = 0;
@@ -77,7 +77,7 @@ static bool is_over_pipelines(const bb_dataset *dataset)
     return dataset->rank > 0 && !dataset->is_axis && strcmp(dataset->axes[0], "pipeline") == 0;
 }
 
-// Whether two datasets can be compared item by item, pipelines apart.
+// True if two datasets can be compared item by item, apart from their pipelines.
 static bool is_alike(const bb_dataset *a, const bb_dataset *b)
 {
     bool alike = a->rank == b->rank && a->is_text == b->is_text &&
@@ -103,7 +103,7 @@ static bb_status write_distance(double distance, bb_text *out)
                               : bb_text_add(out, "\n");
 }
 
-// "hp2: strehl_loss 0.001 in a.h5, 0.002 in b.h5, relative 0.5", a line for each row.
+// Writes "hp2: strehl_loss 0.001 in a.h5, 0.002 in b.h5, relative 0.5" for each row.
 static bb_status write_rows(const bb_comparison *sides, const match *pair, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -125,7 +125,7 @@ done:
     return status;
 }
 
-// Whether some pipeline has draws: their worst price is its own then, else the plain one again.
+// True if some pipeline has draws. Otherwise the worst price repeats the plain price.
 static bool has_draws(const bb_results *results)
 {
     bool found = false;
@@ -147,7 +147,7 @@ static bool is_told_by_row(const bb_comparison *sides, const bb_dataset *dataset
     return told && dataset->rank == 1 && is_over_pipelines(dataset);
 }
 
-// "strehl_by: 4 of 12 values, relative 0.001 at most (hp2, hp3)".
+// Writes "strehl_by: 4 of 12 values, relative 0.001 at most (hp2, hp3)".
 static bb_status write_summary(const bb_comparison *sides, const match *pair, bb_index different,
                                double largest, bb_text *out)
 {
@@ -182,7 +182,7 @@ static bb_status compare_dataset(const bb_comparison *sides, const bb_dataset *d
         ++*count;
         BB_TRY(other == NULL
                    ? bb_text_add(out, "  %s: only in %s\n", dataset->name, sides->names[0])
-                   : bb_text_add(out, "  %s: of another shape\n", dataset->name));
+                   : bb_text_add(out, "  %s: the shapes differ\n", dataset->name));
         goto done;
     }
     const bool over = is_over_pipelines(dataset);
@@ -201,7 +201,7 @@ done:
     return status;
 }
 
-// Pipelines of one that the other lacks.
+// Lists pipelines that only one side has.
 static bb_status write_lone(const bb_comparison *sides, int side, bb_text *out, bb_index *count)
 {
     bb_status status = BB_OK;
@@ -236,7 +236,7 @@ bb_status bb_comparison_write_results(const bb_comparison *pair, bb_text *out, b
     }
     BB_TRY(write_lone(pair, 0, out, count));
     BB_TRY(write_lone(pair, 1, out, count));
-    // Datasets by pipeline first.
+    // Datasets over pipelines come first.
     for (int pass = 0; pass < 2; ++pass) {
         for (bb_index i = 0; i < bb_results_count(pair->results[0]); ++i) {
             const bb_dataset *dataset = bb_results_dataset(pair->results[0], i);
@@ -258,7 +258,7 @@ done:
     return status;
 }
 
-// Attributes of /provenance that say how numbers came about, and not when.
+// True for attributes of /provenance that describe how the numbers were computed, except times.
 static bool is_origin(const bb_attribute *attribute)
 {
     static const char *const kept[] = {"version", "commit", "compiler",  "flags",
@@ -273,7 +273,7 @@ static bool is_origin(const bb_attribute *attribute)
     return found;
 }
 
-// Both definitions of `name`, if they differ.
+// Writes both definitions of `name` if they differ.
 static bb_status write_definition(const bb_comparison *pair, const char *name,
                                   const char *const texts[2], bb_text *out)
 {
@@ -306,7 +306,8 @@ static bb_status write_definitions(const bb_comparison *pair, bb_text *out)
             const bb_dataset *price = bb_results_find(pair->results[side], path);
             texts[side] = price == NULL ? NULL : price->long_name;
         }
-        if (texts[0] != NULL && texts[1] != NULL) { // else it is listed as only in one
+        if (texts[0] != NULL &&
+            texts[1] != NULL) { // otherwise it is listed as present in one file only
             BB_TRY(write_definition(pair, experiment->prices[i], texts, out));
             for (int side = 0; side < 2; ++side) {
                 texts[side] = bb_results_note_text(pair->results[side], path, "definition");
@@ -327,9 +328,9 @@ bb_status bb_comparison_write_origins(const bb_comparison *pair, bb_text *out)
         BB_TRY(bb_results_digest(pair->results[side], true, digests[side]));
     }
     if (strcmp(digests[0], digests[1]) == 0) {
-        BB_TRY(bb_text_add(out, "digest of all but times: %s in both\n", digests[0]));
+        BB_TRY(bb_text_add(out, "digest of all except times: %s in both\n", digests[0]));
     } else {
-        BB_TRY(bb_text_add(out, "digest of all but times: %s in %s, %s in %s\n", digests[0],
+        BB_TRY(bb_text_add(out, "digest of all except times: %s in %s, %s in %s\n", digests[0],
                            pair->names[0], digests[1], pair->names[1]));
     }
     for (bb_index i = 0; i < bb_results_note_count(pair->results[0]); ++i) {

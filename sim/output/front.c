@@ -6,13 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-// Times that differ by less are equal: runs of one study on one machine do.
+// Times with a smaller ratio count as equal: repeated runs on one machine vary by as much.
 static const double time_spread = 1.1;
 
-// An answer this wrong, relative to itself, is lost: it is on no front, however few its bytes.
+// Answers with this relative error are invalid and excluded from the front, however few their
+// bytes.
 static const double lost = 0.999;
 
-// Rounding of a score in fp64, relative: sums of some thousand terms in another order.
+// Relative rounding error of an fp64 score: sums of some thousand terms in varying order.
 static const double score_rounding = 1e-12;
 
 const bb_dataset *bb_front_column(const bb_results *results, const char *name, bb_index count)
@@ -35,7 +36,7 @@ static bool is_ok(const bb_results *results, bb_index count, bb_index row)
     return dataset == NULL || !dataset->is_text || strcmp(dataset->texts[row], "ok") == 0;
 }
 
-// Price of a row where it has one draw, NaN where it has none.
+// Price of a row with one draw, NaN if unknown.
 static double plain_price(const bb_experiment *experiment, const bb_results *results,
                           bb_index count, bb_index row)
 {
@@ -56,7 +57,7 @@ double bb_front_loss(double price, double score)
     return loss <= score_rounding * score ? 0.0 : loss;
 }
 
-// Row of the reference: the one of that name, else the first, as in a study.
+// Row of the reference: the one with that name, else the first, as in a study.
 static bb_index reference_of(const bb_dataset *names)
 {
     for (bb_index i = 0; i < names->count; ++i) {
@@ -67,7 +68,7 @@ static bb_index reference_of(const bb_dataset *names)
     return 0;
 }
 
-// Largest score of the reference, to which its rounding is relative; 0 where there is none.
+// Largest score of the reference, the scale of its rounding error; 0 without a score.
 static double reference_score(const bb_experiment *experiment, const bb_results *results,
                               const bb_front *front)
 {
@@ -101,8 +102,8 @@ static bb_front_cost cost_of(const bb_experiment *experiment, const bb_results *
     return cost;
 }
 
-// Whether all that finished computed on a GPU, whose time is the format's; a cpu's is of its
-// emulation.
+// True if all successful pipelines ran on a GPU, where times are those of the formats; a cpu
+// emulates them.
 static bool are_timed(const bb_results *results, const bb_front_cost *costs, bb_index count)
 {
     const bb_dataset *devices = bb_front_column(results, "device", count);
@@ -117,7 +118,7 @@ static bool are_counts(const bb_experiment *experiment, const bb_front *front)
 {
     bool whole = strchr(experiment->price_name, '[') == NULL;
     for (bb_index i = 0; whole && i < front->names->count; ++i) {
-        const double price = front->costs[i].price; // infinite: unknown
+        const double price = front->costs[i].price; // infinite if unknown
         whole = price == rint(price);
     }
     return whole;
@@ -128,7 +129,7 @@ bb_status bb_front_find(const bb_experiment *experiment, const bb_results *resul
     bb_status status = BB_OK;
     *out = (bb_front){.names = bb_results_find(results, "results/pipeline")};
     BB_REQUIRE(out->names != NULL && out->names->is_text && out->names->is_axis, BB_INVALID,
-               "results without an axis 'pipeline' of names, as 'bitbudget run' writes them");
+               "results without an axis 'pipeline' of names; expected a file of 'bitbudget run'");
     BB_TRY(BB_ALLOCATE(out->names->count, &out->costs));
     out->reference = reference_of(out->names);
     const double score = reference_score(experiment, results, out);
@@ -199,7 +200,7 @@ bb_index bb_front_least(const bb_front *front, double max_loss, bb_front_measure
 
 bb_index bb_front_knee(const bb_front *front)
 {
-    double loss[2] = {INFINITY, -INFINITY}; // least and largest
+    double loss[2] = {INFINITY, -INFINITY}; // minimum and maximum
     double size[2] = {INFINITY, -INFINITY}; // logarithms of bytes
     double farthest = 0.0;
     bb_index knee = -1;
@@ -219,7 +220,7 @@ bb_index bb_front_knee(const bb_front *front)
             }
             const double below = 1.0 - (cost->loss - loss[0]) / (loss[1] - loss[0]) -
                                  (log(bytes) - size[0]) / (size[1] - size[0]);
-            if (below > farthest + 1e-9) { // the ends lie on the line but for rounding
+            if (below > farthest + 1e-9) { // end points lie on the line except for rounding
                 farthest = below;
                 knee = i;
             }

@@ -12,7 +12,7 @@
 
 static bool is_between(char character)
 {
-    return strchr("/-_. ", character) != NULL; // the end of a text too
+    return strchr("/-_. ", character) != NULL; // including the end of a text
 }
 
 static size_t length_of(const char *path)
@@ -21,7 +21,7 @@ static size_t length_of(const char *path)
     return length > 3 && strcmp(path + length - 3, ".h5") == 0 ? length - 3 : length;
 }
 
-// Characters that all begin with, up to the end of a word.
+// Length of the common prefix, up to the end of a word.
 static size_t common_start(const char *const *paths, bb_index count)
 {
     size_t common = length_of(paths[0]);
@@ -38,7 +38,7 @@ static size_t common_start(const char *const *paths, bb_index count)
     return common;
 }
 
-// Characters that all end with after `start`, from the end of a word.
+// Length of the common suffix after `start`, from the end of a word.
 static size_t common_end(const char *const *paths, bb_index count, size_t start)
 {
     const size_t length = length_of(paths[0]);
@@ -64,7 +64,7 @@ static const char *base_of(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-// Whether no file is called as another in its folder.
+// True if no two files have the same name.
 static bool are_distinct(const char *const *names, bb_index count)
 {
     for (bb_index i = 0; i < count; ++i) {
@@ -78,13 +78,13 @@ static bool are_distinct(const char *const *names, bb_index count)
     return true;
 }
 
-// Part of name `index` between the words common to all.
+// Part of name `index` between the common prefix and suffix.
 static bb_status cut_name(const char *const *names, bb_index count, bb_index index, char **out)
 {
     size_t start = common_start(names, count);
     size_t end = common_end(names, count, start);
     for (bb_index i = 0; i < count; ++i) {
-        // Between "a.h5" and "a-b.h5" the first part would be empty.
+        // The part of "a.h5" would be empty next to "a-b.h5".
         if (length_of(names[i]) <= start + end) {
             end = 0;
         }
@@ -105,7 +105,7 @@ bb_status bb_grid_find_label(const char *const *paths, bb_index count, bb_index 
     }
     for (bb_index i = 0; i < count; ++i) {
         BB_REQUIRE(i == index || strcmp(paths[i], paths[index]) != 0, BB_INVALID,
-                   "'%s' is named twice", paths[i]);
+                   "'%s' is given twice; name each file once", paths[i]);
     }
     BB_TRY(BB_ALLOCATE(count, &names));
     for (bb_index i = 0; i < count; ++i) {
@@ -166,7 +166,7 @@ done:
     return status;
 }
 
-// Makes room for a column and takes `draft`, whose header is owned from now on.
+// Adds a column and takes ownership of `draft`; its header is copied.
 static bb_status add_column(bb_grid *grid, bb_grid_column draft, const char *header)
 {
     bb_status status = BB_OK;
@@ -237,7 +237,7 @@ done:
     return status;
 }
 
-// The largest of the experiment's prices, of a pipeline as it is.
+// Adds the largest of the experiment's prices, without draws.
 static bb_status add_price(bb_grid *grid, const bb_grid_source *source, const char *header)
 {
     bb_status status = BB_OK;
@@ -262,7 +262,7 @@ done:
     return status;
 }
 
-// Most draws of a pipeline; 1 without.
+// Largest number of draws of a pipeline; 1 without draws.
 static double most_draws(const bb_results *results, bb_index count)
 {
     double largest = 1.0;
@@ -347,7 +347,7 @@ static bool is_price(const bb_experiment *experiment, const char *dataset)
     return find_text(experiment->prices, experiment->price_count, dataset) >= 0;
 }
 
-// "strehl loss (worst of 16)" where some pipeline has draws, else "".
+// Header "strehl loss (worst of 16)" if some pipeline has draws, else "".
 static void name_worst(const bb_grid_source *source, char out[HEADER_BYTES])
 {
     const char *name = source->experiment->price_name;
@@ -372,7 +372,7 @@ bb_status bb_grid_add_table(bb_grid *grid, const bb_grid_source *source)
     const bb_experiment *experiment = source->experiment;
     const bb_index count = names_of(source->results)->count;
     char worst[HEADER_BYTES];
-    bb_index prices = 0; // still to come
+    bb_index prices = 0; // remaining prices
     name_worst(source, worst);
     mark_front(grid, source->front);
     BB_TRY(add_dataset(grid, source, "status", "status", 1.0));
@@ -400,7 +400,7 @@ done:
     return status;
 }
 
-// Says what is wrong with a name that is no dataset over pipelines alone.
+// Reports a name that is not a dataset over pipelines only.
 static bb_status refuse_dataset(const bb_grid_source *source, const char *name)
 {
     bb_suggestion near = {.word = name};
@@ -408,10 +408,10 @@ static bb_status refuse_dataset(const bb_grid_source *source, const char *name)
     for (bb_index i = 0; i < bb_results_count(source->results); ++i) {
         const bb_dataset *dataset = bb_results_dataset(source->results, i);
         if (strcmp(dataset->group, "results") == 0 && strcmp(dataset->name, name) == 0) {
-            return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                                 "--columns %s: '%s' of '%s' has %d axes, expected the pipeline "
-                                 "alone",
-                                 name, name, source->path, dataset->rank);
+            return bb_status_set(
+                BB_INVALID, __FILE__, __LINE__,
+                "--columns %s: '%s' of '%s' has %d axes, expected only the pipeline axis", name,
+                name, source->path, dataset->rank);
         }
         if (strcmp(dataset->group, "results") == 0 &&
             bb_front_column(source->results, dataset->name, rows) != NULL) {
@@ -423,7 +423,7 @@ static bb_status refuse_dataset(const bb_grid_source *source, const char *name)
                          source->path, bb_suggestion_text(&near));
 }
 
-// "operator_bytes [byte]", as its dataset has it.
+// Adds "operator_bytes [byte]", as stored in its dataset.
 static bb_status add_named(bb_grid *grid, const bb_grid_source *source, const char *name)
 {
     bb_status status = BB_OK;

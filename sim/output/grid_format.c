@@ -13,7 +13,7 @@ static bool is_pure(const bb_grid_column *column)
     return column->unit[0] == '\0' || strcmp(column->unit, "1") == 0;
 }
 
-// "label: name [unit]".
+// Adds "label: name [unit]".
 static bb_status add_title(const bb_grid_column *column, bb_text *out)
 {
     const bool labelled = column->label[0] != '\0';
@@ -61,7 +61,7 @@ done:
     return status;
 }
 
-// A string of JSON; what is no UTF-8 or steers a terminal becomes '?'.
+// Adds a JSON string; '?' replaces characters that control a terminal and bytes that are not UTF-8.
 static bb_status add_string(const char *text, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -109,7 +109,7 @@ done:
     return status;
 }
 
-// Name of a column in a record: "label: name", or its name alone.
+// Adds the name of a column in a record: "label: name", or only its name.
 static bb_status add_key(const bb_grid_column *column, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -183,7 +183,7 @@ done:
     return status;
 }
 
-// Replacement of a character in a text, NULL: itself.
+// Replacement for a character of a text; NULL: unchanged.
 typedef const char *(*escaping)(char character);
 
 static const char *escape_markdown(char character)
@@ -250,7 +250,7 @@ done:
     return status;
 }
 
-// A header or, of a row that is one, a cell: numbers for people.
+// Adds a header or, for a row index, a cell with numbers for people.
 static bb_status add_cell(const bb_grid *grid, const bb_grid_column *column, bb_index row,
                           escaping escape, bb_text *out)
 {

@@ -47,7 +47,7 @@ done:
     return status;
 }
 
-// An axis of indices, attached to dimension `dimension` of the operator.
+// Attaches an axis of indices to dimension `dimension` of the operator.
 static bb_status attach_axis(hid_t group, hid_t matrix, const char *name, const char *suffix,
                              unsigned dimension, bb_index count)
 {
@@ -76,7 +76,7 @@ done:
     return status;
 }
 
-// Rows by columns, or by the mesh that columns are where the storage is zfp's.
+// Shape of a dataset: rows by columns, or by the mesh of the columns for zfp storage.
 typedef struct form {
     int rank;
     hsize_t shape[3], chunk[3];
@@ -119,7 +119,7 @@ done:
     return status;
 }
 
-// Rows of a panel, filled over the threads in batches that start at multiples of their height.
+// Rows of a panel, computed by the threads in batches that start at multiples of their height.
 typedef struct filling {
     const bb_matrix_source *source;
     bb_index row;
@@ -164,7 +164,8 @@ done:
     return status;
 }
 
-// The digest is of what readers get: zfp's values, once they have left HDF5's cache.
+// Computes the digest of values as readers get them: zfp's values are read back after leaving
+// HDF5's cache.
 static bb_status digest_stored(hid_t group, const bb_operator *matrix, hid_t *id, bb_digest *digest)
 {
     bb_status status = BB_OK;
@@ -253,7 +254,7 @@ done:
 
 enum { SMALL_BYTES = 4096, CORE_INCREMENT = 1 << 20, DEFLATE_LEVEL = 4 };
 
-// Chunks of at most CHUNK_BYTES: leading axes are cut to 1 until the rest fits.
+// Chooses chunks of at most CHUNK_BYTES: leading axes are cut to 1 until the rest fits.
 static void choose_chunk(const bb_dataset *dataset, hsize_t chunk[BB_RESULTS_RANK])
 {
     bb_index bytes = dataset->count * (bb_index)sizeof(double);
@@ -322,7 +323,7 @@ static bool has_axes_of(const bb_dataset *dataset, const bb_dataset *coordinate)
     return found == coordinate->rank;
 }
 
-// "point_x_mm point_y_mm": the coordinates of a dataset, of its group and of the root.
+// Lists "point_x_mm point_y_mm", the coordinates of a dataset in its group and the root.
 static bb_status name_coordinates(const bb_results *results, const bb_dataset *dataset,
                                   bb_text *out)
 {
@@ -402,7 +403,7 @@ done:
     return status;
 }
 
-// Attribute of an existing dataset, or of a group, which is created if needed.
+// Writes an attribute of an existing dataset or of a group, which is created if needed.
 static bb_status write_attribute(hid_t file, const bb_results *results,
                                  const bb_attribute *attribute)
 {
@@ -420,7 +421,7 @@ done:
     return status;
 }
 
-// The axis of the result table: the first of /results, or of the root where that has none.
+// Axis of the result table: the first of /results, or of the root if /results has none.
 static const char *table_axis(const bb_results *results)
 {
     const char *shared = NULL;
@@ -436,7 +437,7 @@ static const char *table_axis(const bb_results *results)
     return shared;
 }
 
-// Whether all axes of a dataset stand in the root, where those of a collection do.
+// True if all axes of a dataset are in the root, like those of a collection.
 static bool is_over_root(const bb_results *results, const bb_dataset *dataset)
 {
     for (int a = 0; a < dataset->rank; ++a) {
@@ -448,8 +449,8 @@ static bool is_over_root(const bb_results *results, const bb_dataset *dataset)
     return true;
 }
 
-// The result table is seen from the root too: hard links to its axis and its columns, those of a
-// collection over all that was swept.
+// Adds hard links in the root to the axis and columns of the result table; for a collection, to
+// columns over all swept keys.
 static bb_status link_table(hid_t file, const bb_results *results)
 {
     bb_status status = BB_OK;
@@ -484,7 +485,7 @@ done:
     return status;
 }
 
-// `path` NULL: in memory.
+// `path` NULL creates the file in memory.
 static bb_status create_file(const char *path, hid_t *out)
 {
     bb_status status = BB_OK;
@@ -494,8 +495,8 @@ static bb_status create_file(const char *path, hid_t *out)
     if (path == NULL) {
         HDF5_TRY(H5Pset_fapl_core(access, CORE_INCREMENT, false));
     }
-    // H5Fget_file_image clears a flag of superblocks 2 and 3 and leaves their checksum, so that the
-    // image cannot be opened (HDFGroup/hdf5 issue 1915); superblock 0 has no checksum.
+    // H5Fget_file_image clears a flag of superblocks 2 and 3 without updating their checksum, so
+    // that the image cannot be opened (HDFGroup/hdf5 issue 1915); superblock 0 has no checksum.
     HDF5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18));
     HDF5_TRY(creation = H5Pcreate(H5P_FILE_CREATE));
     HDF5_TRY(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
@@ -556,7 +557,7 @@ bb_status bb_image_write(const bb_results *results, const char *path)
     bb_status_record record;
     bb_status status = write_file(results, path);
     if (status == BB_INTERNAL) {
-        // An HDF5 error in memory is internal, on a disk an I/O error.
+        // An HDF5 error is internal for a file in memory, an I/O error on disk.
         bb_status_save(&record);
         status =
             bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write '%s': %s", path, record.message);

@@ -9,24 +9,24 @@
 
 enum { PATH_BYTES = 1024 };
 
-// Writes `pattern` with `text` in the place of <...>.
+// Writes `pattern` with <...> replaced by `text`.
 static bb_status fill_in(const char *pattern, const char *text, char out[PATH_BYTES])
 {
     bb_status status = BB_OK;
     const char *open = strchr(pattern, '<');
     const char *close = open == NULL ? NULL : strchr(open, '>');
     int length = 0;
-    BB_REQUIRE(close == NULL || text != NULL, BB_INTERNAL, "no value for %s", pattern);
+    BB_REQUIRE(close == NULL || text != NULL, BB_INTERNAL, "internal: no value for %s", pattern);
     length = close == NULL ? snprintf(out, PATH_BYTES, "%s", pattern)
                            : snprintf(out, PATH_BYTES, "%.*s%s%s", (int)(open - pattern), pattern,
                                       text, close + 1);
-    BB_REQUIRE(length < PATH_BYTES, BB_INVALID, "'%s' with '%.40s': too long", pattern,
+    BB_REQUIRE(length < PATH_BYTES, BB_INVALID, "'%s' with '%.40s' is too long", pattern,
                text == NULL ? "" : text);
 done:
     return status;
 }
 
-// A row with all that a run fills in.
+// Row with all placeholders replaced.
 typedef struct filled {
     char path[2 * PATH_BYTES];
     char axes[PATH_BYTES];
@@ -57,7 +57,7 @@ static bool is_axis(const bb_output *row)
     return strcmp(row->name, row->axes) == 0;
 }
 
-// Adds a row; `count` is that of an axis.
+// Adds a row; `count` is the length of an axis.
 static bb_status add(const bb_output_table *table, const bb_output *row, bb_index count,
                      const void *values, const bb_output_fill *fill, bb_results *results)
 {
@@ -95,7 +95,8 @@ static bb_status find_row(const bb_output_table *table, const char *name, const 
             *out = &table->rows[i];
         }
     }
-    BB_REQUIRE(*out != NULL, BB_INTERNAL, "no output '%s' is declared for %s", name, table->title);
+    BB_REQUIRE(*out != NULL, BB_INTERNAL, "internal: no output '%s' is declared for %s", name,
+               table->title);
 done:
     return status;
 }
@@ -118,21 +119,21 @@ done:
     return status;
 }
 
-// Axes of a row after the table's own, with their sizes in the results; "" for none.
+// Axes of a row after those of the table, with their lengths; "" if there are none.
 static bb_status find_inner(const bb_output_table *table, const bb_output *row, const char **inner)
 {
     bb_status status = BB_OK;
     const size_t length = table->axes == NULL ? 0 : strlen(table->axes);
     BB_REQUIRE(length == 0 || (strncmp(row->axes, table->axes, length) == 0 &&
                                (row->axes[length] == '\0' || row->axes[length] == ',')),
-               BB_INTERNAL, "output '%s' over '%s' is declared among those over %s", row->name,
-               row->axes, table->axes);
+               BB_INTERNAL, "internal: output '%s' over '%s' is declared in a table over %s",
+               row->name, row->axes, table->axes);
     *inner = row->axes + length + strspn(row->axes + length, ", ");
 done:
     return status;
 }
 
-// Items of the axes `names` of the results: of the group, or else of the root.
+// Number of items of the axes `names`, found in the group or the root.
 static bb_status count_items(const bb_results *results, const char *group, const char *names,
                              bb_index *out)
 {
@@ -145,8 +146,8 @@ static bb_status count_items(const bb_results *results, const char *group, const
         const bb_dataset *axis = bb_results_find(results, path);
         (void)snprintf(path, sizeof path, "%.*s", length, name);
         axis = axis == NULL ? bb_results_find(results, path) : axis;
-        BB_REQUIRE(axis != NULL && axis->is_axis, BB_INTERNAL, "no axis '%.*s' in %s or the root",
-                   length, name, group);
+        BB_REQUIRE(axis != NULL && axis->is_axis, BB_INTERNAL,
+                   "internal: no axis '%.*s' in %s or the root", length, name, group);
         *out *= axis->count;
         name += length;
     }
@@ -154,7 +155,7 @@ done:
     return status;
 }
 
-// The records of a table, and what its rows are gathered from.
+// Records of a table, from which its rows are gathered.
 typedef struct record_set {
     const char *first;
     size_t stride;
@@ -166,7 +167,8 @@ static const void *member_of(const record_set *records, bb_index index, size_t o
     return records->first + (size_t)index * records->stride + offset;
 }
 
-// Numbers of a row over all records, [count][items]; `*any` says whether a record has some.
+// Gathers the numbers of a row over all records, [count][items]; `*any` is true if a record has
+// some.
 static void gather_numbers(const bb_output *row, const record_set *records, bool is_pointer,
                            bb_index items, double *out, bool *any)
 {
@@ -204,7 +206,7 @@ static bb_status publish_row(const bb_output_table *table, const bb_output *row,
     const char *group = fill != NULL && fill->group != NULL ? fill->group : table->group;
     const bool is_counted = is_axis(row) && table->axes == NULL;
     double *numbers = NULL;    // [records][items]
-    const char **texts = NULL; // likewise
+    const char **texts = NULL; // [records][items]
     bb_index items = 1;
     bool any = false;
     if (row->names != NULL) {
@@ -253,8 +255,8 @@ bb_status bb_output_table_publish(const bb_output_table *table, const void *reco
                                   const bb_output_fill *fill, bb_results *results)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(table->axes == NULL, BB_INTERNAL, "one record for %s over %s", table->title,
-               table->axes);
+    BB_REQUIRE(table->axes == NULL, BB_INTERNAL, "internal: one record for %s over %s",
+               table->title, table->axes);
     BB_TRY(publish(table, &(record_set){record, 0, 1}, fill, results));
 done:
     return status;
@@ -265,8 +267,8 @@ bb_status bb_output_table_publish_records(const bb_output_table *table, const vo
                                           bb_results *results)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(table->axes != NULL, BB_INTERNAL, "%td records for %s, which has no axis", count,
-               table->title);
+    BB_REQUIRE(table->axes != NULL, BB_INTERNAL, "internal: %td records for %s, which has no axis",
+               count, table->title);
     BB_TRY(publish(table, &(record_set){records, stride, count}, fill, results));
 done:
     return status;
@@ -306,7 +308,7 @@ done:
     return status;
 }
 
-// Without the brackets of what a run fills in, which Markdown takes for a tag.
+// Lists a text without the angle brackets of placeholders, which Markdown reads as tags.
 static bb_status list_plain(const char *text, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -317,7 +319,7 @@ done:
     return status;
 }
 
-// Names of the items of an axis.
+// Lists the names of the items of an axis.
 static bb_status list_names(const bb_output *row, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -347,7 +349,7 @@ done:
     return status;
 }
 
-// A table under its title; `is_first`: the heading is still to come.
+// Lists a table under its title; `is_first`: write the heading.
 static bb_status list_table(const bb_output_table *table, bool is_first, bb_text *out)
 {
     bb_status status = BB_OK;

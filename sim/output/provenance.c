@@ -26,7 +26,7 @@
 
 enum { PATH_BYTES = 4096 };
 
-// Those that change what libraries do or where a run stands.
+// Variables that affect libraries or the placement of a run.
 static const char *const recorded_environment[] = {
     "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE",
     "OMP_NUM_THREADS",      "CUDA_VISIBLE_DEVICES",
@@ -137,27 +137,27 @@ typedef struct config_record {
     const char **names, **texts; // [count]
     bb_index count;
     const char *resolved;
-    char **keys, **files, **digests; // [input_count], NULL where the study names no file
+    char **keys, **files, **digests; // [input_count], NULL if the study names no files
     bb_index input_count;
 } config_record;
 
 static const bb_output outputs[] = {
-    {"config_file", "config_file", NULL, "configuration files, the one run first, then its bases",
+    {"config_file", "config_file", NULL, "configuration files: the study, then its bases",
      .member = offsetof(config_record, names), .count = offsetof(config_record, count)},
     {"config_as_typed", "config_file", NULL, "configuration files as read",
      .member = offsetof(config_record, texts)},
     {"config_resolved", "", NULL, "the study with bases, overrides, defaults and the drawn seed",
-     .note = "runs again as it is, from any folder (files are named from the root)",
+     .note = "can be run unchanged from any folder (absolute file names)",
      .member = offsetof(config_record, resolved)},
 };
 
 static const bb_output inputs[] = {
     {"input", "input", NULL, "keys of the study that name a file",
      .member = offsetof(config_record, keys), .count = offsetof(config_record, input_count)},
-    {"input_file", "input", NULL, "paths of these files from the root",
+    {"input_file", "input", NULL, "absolute paths of these files",
      .member = offsetof(config_record, files)},
-    {"input_digest", "input", NULL, "XXH3-128 of their bytes when the run began",
-     .note = "empty of a file that could not be read, which the study does not use",
+    {"input_digest", "input", NULL, "XXH3-128 of their bytes at the start of the run",
+     .note = "empty for an unused file that could not be read",
      .member = offsetof(config_record, digests)},
 };
 
@@ -165,7 +165,7 @@ const bb_output_table bb_provenance_outputs = {
     .title = "/provenance", .group = "provenance", BB_OUTPUT_ROWS(outputs)};
 
 const bb_output_table bb_provenance_inputs = {.title = "/provenance",
-                                              .when = "Where the study names files:",
+                                              .when = "If the study names files:",
                                               .group = "provenance",
                                               BB_OUTPUT_ROWS(inputs)};
 
@@ -189,7 +189,7 @@ static bb_status add_input(void *context, const char *key, const char *file)
     BB_TRY(named ? bb_memory_text(file, &record->files[i])
                  : bb_memory_printf(&record->files[i], "%s/%s", folder, file));
     const bb_status read = bb_digest_file(file, digest);
-    BB_REQUIRE(read != BB_MEMORY, BB_MEMORY, "host memory exhausted: digest of '%s'", file);
+    BB_REQUIRE(read != BB_MEMORY, BB_MEMORY, "host memory exhausted while hashing '%s'", file);
     BB_TRY(bb_memory_text(read == BB_OK ? digest : "", &record->digests[i]));
 done:
     return status;
@@ -230,7 +230,7 @@ typedef struct table_record {
 } table_record;
 
 static const bb_output table_outputs[] = {
-    {"table_file", "table_file", NULL, "tables that records of the configuration were read from",
+    {"table_file", "table_file", NULL, "tables from which records of the configuration were read",
      .member = offsetof(table_record, names), .count = offsetof(table_record, count)},
     {"table_as_read", "table_file", NULL, "tables as read",
      .member = offsetof(table_record, texts)},
@@ -240,7 +240,7 @@ static const bb_output table_outputs[] = {
 
 const bb_output_table bb_provenance_table_outputs = {
     .title = "/provenance",
-    .when = "Of a study whose records stand in tables of their own:",
+    .when = "If records of the study are read from tables:",
     .group = "provenance",
     BB_OUTPUT_ROWS(table_outputs)};
 
@@ -300,7 +300,7 @@ static bb_status record_command(bb_results *results, int argument_count, char *c
     bb_status status = BB_OK;
     bb_text line = {0};
     for (int i = 0; i < argument_count; ++i) {
-        // Quoted where a shell needs it, so that the line can be run again.
+        // Quoted where a shell needs it, so that the line can be repeated.
         bool plain =
             arguments[i][0] != '\0' && strpbrk(arguments[i], " \t\n\"'\\$`*?[]{}()<>|&;#~") == NULL;
         BB_TRY(bb_text_add(&line, "%s", i == 0 ? "" : " "));

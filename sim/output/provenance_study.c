@@ -2,8 +2,8 @@
 //
 // bb_provenance_study: the keys of a study as datasets of /study, by one walk over its schema.
 //
-// The walk goes down the schema, not the values: at each level it holds a struct for every record
-// around it, or NULL where a record has none, so that a key of records becomes one array over them.
+// The walk descends the schema, not the values: at each level it has a struct for every enclosing
+// record, or NULL if a record has none, so that a key of records becomes one array over them.
 #include "core/memory.h"
 #include "sim/config/emission.h"
 #include "sim/output/provenance.h"
@@ -12,41 +12,40 @@
 #include <string.h>
 
 static const bb_output rows[] = {
-    {"<key>", "", "<its own>", "value of a key that is a number",
-     .note = "1 and 0 of true and false"},
-    {"<text key>", "", NULL, "value of a key that is a word, a text or a file", .note = NULL},
-    {"<list>", "<list>", "<its own>", "values of a key that is a list of numbers",
-     .note = "the text `all` if the study has it"},
-    {"<list of words>", "<list of words>", NULL, "values of a key that is a list of words",
+    {"<key>", "", "<its own>", "value of a numeric key", .note = "1 and 0 for true and false"},
+    {"<text key>", "", NULL, "value of a key with a word, a text or a file", .note = NULL},
+    {"<list>", "<list>", "<its own>", "values of a key with a list of numbers",
+     .note = "the text `all` if it is set in the study"},
+    {"<list of words>", "<list of words>", NULL, "values of a key with a list of words",
      .note = NULL},
     {"<records>", "<records>", "1", "index of the record in its list", .note = NULL},
     {"<named records>", "<named records>", NULL, "names of the records of a list", .note = NULL},
-    {"<key of records>", "<records>", "<its own>", "value in each record; NaN where it has none",
-     .note = "lists have an axis `<name>_item` of their own"},
-    {"<text key of records>", "<records>", NULL, "value in each record; empty where it has none",
+    {"<key of records>", "<records>", "<its own>", "value in each record; NaN if absent",
+     .note = "lists have their own axis `<name>_item`"},
+    {"<text key of records>", "<records>", NULL, "value in each record; empty if absent",
      .note = NULL},
 };
 
 const bb_output_table bb_provenance_study_outputs = {
     .title = "/study",
     .when =
-        "The study as it ran: every key that is set, defaults included, as /provenance has it in "
-        "YAML. A dataset is called as the path of its key with `_` between the parts "
-        "(`atmosphere_r0_m`); units and long_name are those of `config --list`, the attribute "
-        "`key` is the path, as an override of `run` and a sweep write it. Lists of records are "
-        "axes without the plural's s: `guide_stars.N.x_arcsec` is `guide_star_x_arcsec` over "
-        "`guide_star`; pipelines stand under their names. Keys that are unset everywhere are "
-        "absent. In a collected sweep a key that is swept stands over the axis of its values; one "
-        "of a single record, such as a pipeline's, is that of the plan's study.",
+        "The study as it ran: every key that is set, including defaults, as in the YAML of "
+        "/provenance. The name of a dataset is the path of its key with `_` between the parts "
+        "(`atmosphere_r0_m`); units and long_name are those of `config --list`. The attribute "
+        "`key` is the path as written in overrides of `run` and in a sweep. Axes of lists of "
+        "records are named without the plural s: `guide_stars.N.x_arcsec` is `guide_star_x_arcsec` "
+        "over `guide_star`; the axis of pipelines has their names. Keys that are unset everywhere "
+        "are absent. In a collected sweep a swept key is the axis of its values; a key of a single "
+        "record, such as a pipeline's, is that of the plan's study.",
     .group = "study",
     BB_OUTPUT_ROWS(rows)};
 
-// Structs in which a key is looked up, one per item along `axes`.
+// Structs in which a key is looked up, one for each item along `axes`.
 typedef struct scope {
-    const char *const *objects; // [count], NULL where a record around has none
+    const char *const *objects; // [count], NULL if an enclosing record has none
     bb_index count;
-    const char *name; // what names of datasets start with: "guide_star_"
-    const char *path; // what paths of keys start with: "guide_stars.N."
+    const char *name; // prefix of dataset names: "guide_star_"
+    const char *path; // prefix of key paths: "guide_stars.N."
     const char *axes; // "" outside of records
     bb_results *results;
 } scope;
@@ -63,7 +62,7 @@ static bool is_word(const bb_key *key)
            key->kind == BB_KEY_CHOICES;
 }
 
-// The member of an object, NULL where there is none or it is unset.
+// Member of an object; NULL if absent or unset.
 static const void *member_of(const bb_key *key, const char *object)
 {
     return object == NULL || bb_emission_is_unset(key, object) ? NULL : object + key->offset;
@@ -100,7 +99,7 @@ static const char *text_at(const bb_key *key, const void *member, bb_index item)
     }
 }
 
-// Items of a key in the object that has most of them; `*all` where one has the word `all`.
+// Largest number of items of a key in any object; `*all` is true if one has the word `all`.
 static bb_index count_items(const scope *where, const bb_key *key, bool *all)
 {
     bb_index largest = 0;
@@ -118,7 +117,7 @@ static bb_index count_items(const scope *where, const bb_key *key, bool *all)
     return largest;
 }
 
-// One key in every object, [count][items].
+// Values of one key in every object, [count][items].
 typedef struct gathered {
     double *numbers;    // NULL: texts
     const char **texts; // NULL: numbers
@@ -160,7 +159,7 @@ static bb_status add(const scope *where, const bb_key *key, const char *row, con
     return bb_output_table_add(&bb_provenance_study_outputs, row, data, &fill, where->results);
 }
 
-// An axis of `count` items: of texts where there are some, else indices.
+// Adds an axis of `count` items: texts if given, else indices.
 static bb_status add_axis(const scope *where, const char *row, const char *name, bb_index count,
                           const void *values, const bb_key *key)
 {
@@ -173,7 +172,7 @@ static bb_status add_axis(const scope *where, const char *row, const char *name,
                                     where->results);
 }
 
-// A list outside of records is its own axis; one of records has an axis of items.
+// Adds a list: outside of records it is its own axis; in records it has an axis of items.
 static bb_status add_list(const scope *where, const bb_key *key, const char *name, bb_index items,
                           const gathered *values)
 {
@@ -255,8 +254,8 @@ done:
     return status;
 }
 
-// The axis of a list of records: their names where they have some, else indices. `*left_out` is the
-// key that it takes the place of, NULL for none.
+// Adds the axis of a list of records: their names if present, else indices. `*left_out` is the key
+// that the axis replaces, or NULL.
 static bb_status add_record_axis(const scope *records, const bb_schema *schema, const char *axis,
                                  const char **left_out)
 {

@@ -25,7 +25,7 @@ static bb_status copy_root_attribute(hid_t file, const char *name, bool needed, 
     char text[TEXT_BYTES];
     BB_TRY(bb_hdf5_library_read_text(file, name, text, sizeof text));
     BB_REQUIRE(!needed || text[0] != '\0', BB_IO,
-               "no attribute '%s': not a result file of bitbudget, or not finished", name);
+               "no attribute '%s': not a result file of bitbudget, or incomplete", name);
     if (text[0] != '\0') {
         BB_TRY(bb_results_note(results, "", name, text));
     }
@@ -101,16 +101,16 @@ static bb_status open_item(hid_t group, const char *name, item *entry)
     entry->is_text = class == H5T_STRING && H5Tis_variable_str(entry->type) > 0;
     BB_REQUIRE(entry->is_text || class == H5T_FLOAT, BB_IO, "'%s' has neither numbers nor texts",
                name);
-    BB_REQUIRE(count >= 0 && count <= MAXIMUM_ITEMS, BB_IO, "'%s' of %lld items", name,
-               (long long)count);
-    BB_REQUIRE(entry->rank >= 0 && entry->rank <= BB_RESULTS_RANK, BB_IO, "'%s' has %d axes", name,
-               entry->rank);
+    BB_REQUIRE(count >= 0 && count <= MAXIMUM_ITEMS, BB_IO,
+               "'%s' has an unsupported size of %lld items", name, (long long)count);
+    BB_REQUIRE(entry->rank >= 0 && entry->rank <= BB_RESULTS_RANK, BB_IO,
+               "'%s' has an unsupported number of axes, %d", name, entry->rank);
     entry->count = (bb_index)count;
     entry->is_axis = H5DSis_scale(entry->id) > 0;
     entry->measured = H5Aexists(entry->id, "measured") > 0;
     for (int a = 0; !entry->is_axis && a < entry->rank; ++a) {
         BB_REQUIRE(H5DSiterate_scales(entry->id, (unsigned)a, NULL, name_of_scale, entry) >= 0,
-                   BB_IO, "'%s' has a scale that is not named after an axis", name);
+                   BB_IO, "'%s' has a dimension scale that is not named like an axis", name);
     }
     BB_TRY(bb_hdf5_library_read_text(entry->id, "units", entry->unit, sizeof entry->unit));
     BB_TRY(bb_hdf5_library_read_text(entry->id, "long_name", entry->long_name,
@@ -119,7 +119,8 @@ done:
     return status;
 }
 
-// Refuses a dataset whose axes have other lengths than their scales: values are copied by those.
+// Refuses a dataset whose dimensions differ in length from their scales, which determine the copied
+// size.
 static bb_status check_shape(const bb_results *results, const char *path, const item *entry)
 {
     bb_status status = BB_OK;
@@ -140,7 +141,7 @@ static bb_status check_shape(const bb_results *results, const char *path, const 
                    (unsigned long long)shape[a], length, name, scale == NULL ? 0 : scale->count);
         name += length + (int)strspn(name + length, ", ");
     }
-    // Another program may have added a single value.
+    // Other programs may have added a single value.
     BB_REQUIRE((a == entry->rank && *name == '\0') || entry->count == 1, BB_IO,
                "'/%s' has %d dimensions, expected %d with a scale", path, entry->rank, a);
 done:
@@ -169,7 +170,7 @@ done:
     return status;
 }
 
-// Whether the root shows it and /results has it (schema 2).
+// True for a link in the root to a dataset of /results (schema 2).
 static bool is_link(hid_t file, const char *group_name, const char *name)
 {
     char path[NAME_BYTES + 16];
@@ -177,11 +178,11 @@ static bool is_link(hid_t file, const char *group_name, const char *name)
     return group_name[1] == '\0' && H5Lexists(file, path, H5P_DEFAULT) > 0;
 }
 
-// A text of any length; "" where the attribute's is NULL.
+// Reads a text of any length; "" for a NULL attribute.
 static bb_status read_text(hid_t attribute, hid_t type, char **out)
 {
     bb_status status = BB_OK;
-    if (H5Tis_variable_str(type) > 0) { // as h5py and xarray write them
+    if (H5Tis_variable_str(type) > 0) { // as written by h5py and xarray
         char *text = NULL;
         READ_TRY(H5Aread(attribute, type, (void *)&text));
         status = bb_memory_text(text == NULL ? "" : text, out);
@@ -189,14 +190,15 @@ static bb_status read_text(hid_t attribute, hid_t type, char **out)
         goto done;
     }
     const bb_index bytes = (bb_index)H5Tget_size(type);
-    BB_REQUIRE(bytes <= MAXIMUM_ITEMS, BB_IO, "attribute of %td bytes", bytes);
+    BB_REQUIRE(bytes <= MAXIMUM_ITEMS, BB_IO, "attribute with %td bytes exceeds the limit", bytes);
     BB_TRY(BB_ZEROED(bytes + 1, out));
     READ_TRY(H5Aread(attribute, type, *out));
 done:
     return status;
 }
 
-// An attribute that is a single text or number; what another program added may be neither.
+// Reads an attribute with a single text or number; attributes added by other programs may be of
+// other types.
 static bb_status read_attribute(hid_t group, const char *owner, const char *name,
                                 bb_results *results)
 {
@@ -228,11 +230,11 @@ done:
     return status;
 }
 
-// Attributes of datasets that commands read: what a swept key is called in the study, and what a
-// score is of.
+// Attributes of datasets that commands read: the path of a swept key and the definition of a score.
 static const char *const kept[] = {"key", "definition"};
 
-// Reads the datasets of a group that are axes, or those that are not, whose names have a beginning.
+// Reads the datasets of a group that are axes, or those that are not, with a given prefix of their
+// names.
 static bb_status read_datasets(hid_t file, const char *group_name, const char *prefix, bool axes,
                                bb_results *results)
 {
@@ -277,7 +279,7 @@ done:
     return status;
 }
 
-// Datasets that every command takes for texts, in runs and sweeps alike.
+// Datasets that must be texts in runs and sweeps.
 static bb_status check_texts(const bb_results *results)
 {
     bb_status status = BB_OK;
@@ -290,7 +292,7 @@ static bb_status check_texts(const bb_results *results)
                    paths[i]);
         counts[i] = found == NULL ? 0 : found->count;
     }
-    // Root datasets of a run; sweeps have axes of their own.
+    // Root datasets of a run; sweeps have other axes.
     BB_REQUIRE(counts[0] == 0 || counts[1] == 0 || counts[1] == counts[0], BB_IO,
                "'/%s' has %td items, expected one for each of %td pipelines", paths[1], counts[1],
                counts[0]);
@@ -313,13 +315,14 @@ done:
     return status;
 }
 
-// Schema 2 added to 1 that the root shows the result table. A file without a version is older.
+// Schema 2 added links in the root to the result table. A file without a version is older.
 static bb_status check_schema(const bb_results *results)
 {
     bb_status status = BB_OK;
     const char *version = bb_results_note_text(results, "", "schema_version");
     BB_REQUIRE(version == NULL || strcmp(version, "1") == 0 || strcmp(version, "2") == 0, BB_IO,
-               "schema %s, expected 1 or 2: a newer bitbudget wrote it", version);
+               "schema %s is not supported, expected 1 or 2; a newer bitbudget wrote the file",
+               version);
 done:
     return status;
 }
@@ -365,9 +368,9 @@ static bb_status read_checked(hid_t file, bb_results *results)
     BB_TRY(check_schema(results));
     const char *text = bb_results_note_text(results, "", "status");
     BB_REQUIRE(strcmp(text, "complete") == 0 || strcmp(text, "partial") == 0, BB_IO,
-               "status '%s', expected complete, or partial of a sweep", text);
+               "status '%s', expected complete, or partial for a sweep", text);
     BB_TRY(read_datasets(file, "/", "", true, results));
-    if (H5Lexists(file, "/results", H5P_DEFAULT) > 0) { // a stream has none
+    if (H5Lexists(file, "/results", H5P_DEFAULT) > 0) { // a stream has no results
         BB_TRY(read_datasets(file, "/results", "", true, results));
         BB_TRY(read_datasets(file, "/results", "", false, results));
     }
@@ -377,7 +380,7 @@ done:
     return status;
 }
 
-// The groups beside /results, and the attributes of all.
+// Reads the groups other than /results, and all attributes.
 static bb_status read_rest(hid_t file, const char *operators, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -408,7 +411,7 @@ done:
     return status;
 }
 
-// Everything, or the results alone.
+// Reads all groups, or the results only.
 static bb_status read_file(const char *path, bool is_whole, const char *operators, bb_results **out)
 {
     bb_status status = BB_OK;

@@ -20,7 +20,7 @@ bb_status bb_results_sheet_path(const char *path, const char *group, char **out)
     return bb_memory_printf(out, "%.*s-%s.csv", (int)length, path, group);
 }
 
-// Whether equal texts are equal values all along the axis.
+// True if equal texts imply equal values along the axis.
 static bool tells_steps(const bb_dataset *axis, int digits)
 {
     char before[40] = "";
@@ -35,7 +35,7 @@ static bool tells_steps(const bb_dataset *axis, int digits)
     return true;
 }
 
-// Digits of an axis: sums of steps end in noise, which no reader wants.
+// Number of digits of an axis: rounding noise in sums of steps is not shown.
 static int axis_digits(const bb_dataset *axis)
 {
     const int digits[] = {12, 15};
@@ -103,7 +103,7 @@ done:
     return status;
 }
 
-// An object that operators need, and how to be rid of it.
+// Object used by operators, and its release function.
 typedef struct kept {
     void *object;
     void (*release)(void *);
@@ -184,7 +184,7 @@ done:
     return status;
 }
 
-// Index by group and name, -1 where absent.
+// Index by group and name, -1 if absent.
 static bb_index locate(const bb_results *results, const char *group, const char *name)
 {
     for (bb_index i = 0; i < results->dataset_count; ++i) {
@@ -213,12 +213,12 @@ static bb_status split_path(const char *path, char **group, char **name)
     BB_TRY(bb_memory_printf(group, "%.*s", length, path));
     BB_TRY(bb_memory_text(slash == NULL ? path : slash + 1, name));
     BB_REQUIRE(is_word(*name) && (length == 0 || is_word(*group)), BB_INVALID,
-               "result '%s', expected name or group/name of letters, digits and _", path);
+               "result '%s': expected name or group/name with letters, digits and _", path);
 done:
     return status;
 }
 
-// The axes' names and sizes from "pipeline, target".
+// Finds names and lengths of the axes in "pipeline, target".
 static bb_status resolve_axes(const bb_results *results, const char *axes, bb_dataset *dataset)
 {
     bb_status status = BB_OK;
@@ -227,7 +227,7 @@ static bb_status resolve_axes(const bb_results *results, const char *axes, bb_da
     while (*rest != '\0') {
         size_t length = strcspn(rest, ", ");
         BB_REQUIRE(dataset->rank < BB_RESULTS_RANK, BB_INVALID,
-                   "result '%s' over axes '%s', expected at most %d", dataset->name, axes,
+                   "result '%s' has axes '%s', expected at most %d", dataset->name, axes,
                    BB_RESULTS_RANK);
         BB_TRY(bb_memory_printf(&dataset->axes[dataset->rank], "%.*s", (int)length, rest));
         bb_index axis = locate(results, dataset->group, dataset->axes[dataset->rank]);
@@ -282,7 +282,7 @@ bb_status bb_results_add(bb_results *results, const char *path, const bb_results
     BB_TRY(bb_memory_text(draft.is_text ? "" : form->unit, &draft.unit));
     BB_TRY(bb_memory_text(form->long_name, &draft.long_name));
     if (draft.is_axis) {
-        BB_REQUIRE(draft.count > 0, BB_INVALID, "axis '%s' of %td items, expected at least one",
+        BB_REQUIRE(draft.count > 0, BB_INVALID, "axis '%s' has %td items, expected at least one",
                    path, draft.count);
         draft.rank = 1;
         draft.shape[0] = draft.count;
@@ -320,8 +320,8 @@ bb_status bb_results_coordinate(bb_results *results, const char *path)
     bb_status status = BB_OK;
     const bb_index place = locate_path(results, path);
     BB_REQUIRE(place >= 0 && !results->datasets[place].is_axis && results->datasets[place].rank > 0,
-               BB_INVALID, "coordinate '%s', expected a dataset over axes that is none itself",
-               path);
+               BB_INVALID,
+               "coordinate '%s': expected a dataset with axes that is not an axis itself", path);
     results->datasets[place].is_coordinate = true;
 done:
     return status;
@@ -339,7 +339,7 @@ const bb_dataset *bb_results_in(const bb_results *results, const char *group, co
     return index < 0 ? NULL : &results->datasets[index];
 }
 
-// Whether another dataset of the group, or of any where it is the root's, stands over an axis.
+// True if another dataset of the group, or of any group for a root axis, uses the axis.
 static bool is_in_use(const bb_results *results, const bb_dataset *axis)
 {
     for (bb_index i = 0; axis->is_axis && i < results->dataset_count; ++i) {
@@ -360,7 +360,7 @@ bb_status bb_results_drop(bb_results *results, const char *path)
     const bb_index place = locate_path(results, path);
     BB_REQUIRE(place >= 0, BB_INVALID, "no result '%s'", path);
     BB_REQUIRE(!is_in_use(results, &results->datasets[place]), BB_INVALID,
-               "axis '%s' of other results", path);
+               "axis '%s' is used by other results", path);
     release_dataset(&results->datasets[place]);
     --results->dataset_count;
     memmove(&results->datasets[place], &results->datasets[place + 1],
@@ -456,9 +456,10 @@ bb_status bb_results_stored_operator(bb_results *results, const char *name, cons
     bb_operator draft = {.source = source, .storage = storage};
     BB_REQUIRE(storage.tolerance == 0.0 || (storage.tolerance > 0.0 && storage.mesh_columns > 0 &&
                                             source->columns % storage.mesh_columns == 0),
-               BB_INVALID, "operator '%s': tolerance %g on a mesh %td across, %td columns", name,
+               BB_INVALID,
+               "operator '%s': tolerance %g with %td mesh columns does not fit %td columns", name,
                storage.tolerance, storage.mesh_columns, source->columns);
-    BB_REQUIRE(is_word(name), BB_INVALID, "operator '%s', expected letters, digits and _", name);
+    BB_REQUIRE(is_word(name), BB_INVALID, "operator '%s': expected letters, digits and _", name);
     for (bb_index i = 0; i < results->operator_count; ++i) {
         BB_REQUIRE(strcmp(results->operators[i].name, name) != 0, BB_INVALID,
                    "operator '%s' exists already", name);
@@ -525,7 +526,8 @@ static void digest_dataset(bb_digest *digest, const bb_dataset *dataset)
     }
 }
 
-// Order of writing must not matter: the next name in the alphabet after `last`, NULL at the end.
+// Name following `last` in alphabetical order, NULL at the end: digests must not depend on the
+// order of writing.
 static const bb_dataset *next_by_name(const bb_results *results, const char *last)
 {
     const bb_dataset *next = NULL;

@@ -13,11 +13,11 @@
 
 typedef struct subject {
     const char *const *others;
-    bool has_digests; // else stamps
+    bool has_digests; // false: file stamps
     bb_text *out;
 } subject;
 
-// Whether the first word of a key is one of `others`.
+// True if the first word of a key is one of `others`.
 static bool is_among(const char *key, const char *const *others)
 {
     const size_t length = strcspn(key, ".");
@@ -27,7 +27,7 @@ static bool is_among(const char *key, const char *const *others)
     return *others != NULL;
 }
 
-// Without `others`, and without paths at any depth.
+// Copies a schema without the keys `others`, and without paths at any depth.
 static bb_status copy_schema(const bb_schema *schema, const char *const *others, bb_arena *arena,
                              bb_schema **out)
 {
@@ -53,7 +53,7 @@ done:
     return status;
 }
 
-// A file that is replaced meanwhile is another one: it has another digest, or another stamp.
+// A file replaced meanwhile counts as another one: digest or stamp differ.
 static bb_status add_file(void *context, const char *key, const char *file)
 {
     bb_status status = BB_OK;

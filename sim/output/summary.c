@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The short form of results on a terminal.
+// Short form of results on a terminal.
 #include "sim/output/summary.h"
 
 #include "core/memory.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// How a measure is asked for and stated.
+// Words for a measure in the answer.
 typedef struct words {
     const char *least, *noun, *unit;
     double scale;
@@ -30,7 +30,7 @@ typedef struct asking {
     const bb_front *front;
 } asking;
 
-// "overlay error 0.02 nm" of a price named "overlay error [nm]".
+// Adds "overlay error 0.02 nm" for a price named "overlay error [nm]".
 static bb_status add_price(const bb_experiment *experiment, const char *number, bb_text *out)
 {
     const char *name = experiment->price_name;
@@ -41,7 +41,7 @@ static bb_status add_price(const bb_experiment *experiment, const char *number, 
                        (int)strcspn(unit, "]"), unit);
 }
 
-// "Strehl ratio 0.5920", first of its row; nothing where the results lack it.
+// Adds "Strehl ratio 0.5920" of a row; nothing if the results lack it.
 static bb_status add_score(const bb_column *score, const bb_results *results, bb_index row,
                            bb_index count, const char *before, bb_text *out)
 {
@@ -82,14 +82,14 @@ done:
     return status;
 }
 
-// Bytes of a row in fp32 over its own, as the table's `ratio`; NaN where the results lack it.
+// Bytes of fp32 divided by bytes of a row, the table's `ratio`; NaN if unknown.
 static double compression_of(const bb_results *results, bb_index row, bb_index count)
 {
     const bb_dataset *ratios = bb_results_find(results, "results/compression_ratio");
     return ratios == NULL || ratios->is_text || ratios->count != count ? NAN : ratios->numbers[row];
 }
 
-// "hp2 (strehl loss 0.001, 2.450 MB, 1.8 times fewer than fp32)".
+// Adds "hp2 (strehl loss 0.001, 2.450 MB, 1.8 times fewer than fp32)".
 static bb_status add_choice(const asking *about, bb_index row, bb_front_measure measure,
                             bb_text *out)
 {
@@ -122,7 +122,7 @@ done:
     return status;
 }
 
-// Cheapest pipeline within the user's tolerance, else the experiment's.
+// Adds the cheapest pipeline within the user's tolerance, else the experiment's.
 static bb_status add_asked(const asking *about, const bb_answer_question *question, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -136,7 +136,7 @@ static bb_status add_asked(const asking *about, const bb_answer_question *questi
     BB_TRY(best >= 0 ? bb_text_add(out, " %s within ", asked->least)
                      : bb_text_add(out, " No pipeline%s within ", any ? "" : " is"));
     BB_TRY(add_price(about->experiment, limit, out));
-    BB_TRY(bb_text_add(out, assumed ? ", assumed (set it by --max-loss)" : ""));
+    BB_TRY(bb_text_add(out, assumed ? ", the default limit (set --max-loss)" : ""));
     if (best >= 0) {
         BB_TRY(bb_text_add(out, ": "));
         BB_TRY(add_choice(about, best, question->measure, out));
@@ -145,7 +145,7 @@ static bb_status add_asked(const asking *about, const bb_answer_question *questi
     }
     BB_TRY(bb_text_add(out, "."));
     if (best >= 0 && question->measure == BB_FRONT_TIME && !about->front->timed) {
-        BB_TRY(bb_text_add(out, " Times are a cpu's, which emulates narrow formats."));
+        BB_TRY(bb_text_add(out, " Times are those of a cpu, which emulates narrow formats."));
     }
 done:
     return status;
@@ -159,9 +159,9 @@ bb_status bb_summary_add_front(const bb_experiment *experiment, const bb_results
     const bb_index knee = bb_front_knee(front);
     bb_index fewest = bb_front_least(front, INFINITY, BB_FRONT_BYTES);
     if (fewest < 0) {
-        return bb_text_add(out, "No pipeline has a loss.");
+        return bb_text_add(out, "No pipeline has a known loss.");
     }
-    // Among equal bytes the smaller loss.
+    // Ties in bytes are resolved by loss.
     for (bb_index i = 0; i < front->names->count; ++i) {
         const bb_front_cost *cost = &front->costs[i];
         const bb_front_cost *best = &front->costs[fewest];
@@ -203,7 +203,7 @@ static const char *cell_text(const bb_grid *grid, const bb_grid_column *column, 
         return column->texts[row];
     }
     const double value = column->numbers[row];
-    // An absent number of a pipeline that failed: its status says why.
+    // For a pipeline that failed the status replaces the absent number.
     if (isnan(value) && column->texts != NULL && column->texts[row][0] != '\0') {
         return column->texts[row];
     }
@@ -223,7 +223,7 @@ static int width_of(const bb_grid *grid, bb_index c)
     return width;
 }
 
-// The end of the block that starts at a column: what fits, at least one.
+// End of the block that starts at a column: all columns that fit, at least one.
 static bb_index block_end(const int *widths, bb_index start, bb_index count, int room)
 {
     bb_index end = start;
@@ -253,8 +253,8 @@ static bool is_shown(char *const *shown, bb_index count, const char *text)
     return false;
 }
 
-// One name in `width` columns, unlike all that are shown before: cut at one place or another, or
-// with its number in the end.
+// Fits a name into `width` columns, distinct from all names shown before: truncated at different
+// positions, or with its number at the end.
 static bb_status show_name(const bb_grid *grid, bb_index row, int width, char **shown)
 {
     bb_status status = BB_OK;
@@ -278,7 +278,7 @@ done:
     return status;
 }
 
-// The files' names above their columns.
+// Writes the files' names above their columns.
 static bb_status write_labels(const bb_grid *grid, const int *widths, bb_index start, bb_index end,
                               int names, bb_text *out)
 {
@@ -329,7 +329,7 @@ done:
     return status;
 }
 
-// Columns are at least as wide as the files' names above them, to a bound.
+// Widens columns to the file names above them, up to a limit.
 static void widen_for_labels(const bb_grid *grid, int *widths)
 {
     for (bb_index c = 0; c < grid->count;) {
@@ -364,7 +364,7 @@ bb_status bb_summary_write_table(const bb_grid *grid, bb_text *out)
     if (total + names > BB_SUMMARY_WIDTH) {
         const int room = BB_SUMMARY_WIDTH - total;
         const int least = names < LEAST_NAME ? names : LEAST_NAME;
-        // Where blocks are needed anyway names take what they need, to half of the width.
+        // If blocks are needed anyway, names use up to half of the width.
         const int wide = names < BB_SUMMARY_WIDTH / 2 ? names : BB_SUMMARY_WIDTH / 2;
         names = room >= least ? room : wide;
     }
@@ -409,7 +409,7 @@ static const char *note_of(const bb_grid_source *source)
     return note == NULL ? "definition of the loss not recorded" : note;
 }
 
-// Legend of the mark, and terms of the loss.
+// Writes the legend of the mark and the terms of the loss.
 static bb_status write_legend(const bb_grid_source *source, int width, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -434,7 +434,7 @@ done:
     return status;
 }
 
-// Definitions of the loss of several files, if they differ.
+// Writes the definitions of the loss of several files, if they differ.
 static bb_status write_definitions(const bb_grid_source *sources, bb_index count, bb_text *out)
 {
     bb_status status = BB_OK;

@@ -101,11 +101,11 @@ TEST(orders_of_sums_are_asked_for)
     check_line(results, "");
     bb_results_destroy(&results);
     assert_true(find_norm(&same, NULL, &results) == plain);
-    check_kernel(results, "group1x1", "wisdom, these sizes");
+    check_kernel(results, "group1x1", "wisdom, same sizes");
     bb_results_destroy(&results);
     const float other = find_norm(&any, NULL, &results);
     assert_true(other != plain && fabsf(other - plain) < 1e-4F * plain);
-    check_kernel(results, ordered, "wisdom, these sizes");
+    check_kernel(results, ordered, "wisdom, same sizes");
     check_line(results, "kernels: 1 of 1 in a measured variant (/kernels)");
     // By what the results say, without a file; and by nothing but the kernel itself.
     assert_true(find_norm(&none, &(bb_kernel_wish){.replay = results}, &again) == other);
@@ -141,7 +141,7 @@ TEST(shipped_records_come_before_the_default)
                      0);
     assert_int_equal(setenv("XDG_CONFIG_HOME", folder, 1), 0);
     (void)find_norm(&none, NULL, &results);
-    check_kernel(results, "group1x1", "wisdom, these sizes");
+    check_kernel(results, "group1x1", "wisdom, same sizes");
     assert_int_equal(setenv("XDG_CONFIG_HOME", "/nowhere", 1) + unsetenv("BITBUDGET_SHARE"), 0);
 }
 
@@ -195,7 +195,7 @@ TEST(damaged_files)
     check_fails(bb_kernel_variants_create(&named, NULL, &variants), BB_INVALID,
                 "bitbudget/kernels.yaml:1: no record");
     check_fails(bb_kernel_variants_create(&absent, NULL, &variants), BB_IO,
-                "there is no file 'absent.yaml'; bitbudget tune");
+                "file 'absent.yaml' does not exist; bitbudget tune");
     assert_null(variants);
 }
 

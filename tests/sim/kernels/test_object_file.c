@@ -182,8 +182,8 @@ TEST(complex_numbers_have_an_axis_of_their_own)
     refuse("matrix", "DP2", 2, odd, H5T_IEEE_F64LE,
            "has 2 axes, expected [rows][columns][2] (real, imaginary)");
     refuse("matrix", "SP2", 3, shape, H5T_IEEE_F64LE,
-           "has 64-bit floats, which SP2 would round; store it as 32-bit floats, or make the "
-           "object's type DP2");
+           "has 64-bit floats, which SP2 would round; store 32-bit floats, or change the object's "
+           "type to DP2");
 }
 
 // The file in.h5 of [2][2] datasets u and c; u has an attribute.
@@ -269,8 +269,8 @@ TEST(objects_without_a_dataset_are_named)
     add(file, "u", 1, shape, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values);
     assert_true(H5Fclose(file) >= 0);
     expect_refusal("vector", "SP", BB_INVALID,
-                   "object c (vector of SP), dataset 'c' of 'in.h5': no dataset of this name; give "
-                   "the shape of an object that is only written by one");
+                   "object c (vector of SP), dataset 'c' of 'in.h5': no dataset of this name; for "
+                   "a write-only object, a dataset gives its shape");
 }
 
 // Shapes may be declared alone, but not beyond the machine; what is read must be there.

@@ -98,8 +98,8 @@ TEST(each_has_one_value)
     check_ok(bb_kernel_source_parameters(&fixture.program, words, 5, NULL, &fixture.problems, out));
     assert_string_equal(bb_text_string(&fixture.problems.lines),
                         "-p limt=1: kernel K has no parameter 'limt' (did you mean limit?)\n"
-                        "-p limit=2: parameter limit has a value already\n"
+                        "-p limit=2: parameter limit is set twice\n"
                         "-p lag: expected PARAM=VALUE\n"
                         "-p depth=1: kernel K has no parameter 'depth'\n"
-                        "k:1:36: parameter lag (SP) has no value; give it by -p lag=VALUE\n");
+                        "k:1:36: parameter lag (SP) has no value; set it with -p lag=VALUE\n");
 }

@@ -307,7 +307,7 @@ TEST(reasons_are_told)
     assert_non_null(strstr(text, "stale, to be measured again: another driver\n"));
     assert_non_null(strstr(text, "taken\n"));
     assert_non_null(strstr(text, "     2.000 ms  has not won\n"));
-    assert_non_null(strstr(text, "  1 record of other types\n"));
+    assert_non_null(strstr(text, "  1 record for other types\n"));
     assert_null(strstr(text, "group64x1"));
 }
 

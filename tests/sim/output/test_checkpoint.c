@@ -14,7 +14,7 @@ TEST(others_are_refused)
         {"mesh:\n  step_ms: 1.0\nprobes: []\n", "mesh:\n  step_ms: 2.0\nprobes: []\n",
          "'a' belongs to another configuration: mesh ('step_ms: 1.0' there, 'step_ms: 2.0' here)"},
         {"experiment: wafer\nseed: 1\n", "experiment: wafers\nseed: 1\n",
-         "'a' belongs to experiment wafer, this study is wafers"},
+         "'a' belongs to experiment wafer, but the study is wafers"},
         {"experiment: wafer\nseed: 1\n", "experiment: wafer\nseed: 2\n",
          "'a' belongs to another configuration: seed ("},
     };

@@ -112,9 +112,8 @@ TEST(answers_name_the_least_within_a_price, .setup_func = enter, .teardown_func 
                   "error 0.5000 nm, 2.000 MB, 4 times fewer than the reference).");
     expect_answer(0.02, BB_FRONT_TIME,
                   "Reference: 8.000 MB. Least time within overlay error 0.02 nm: fp32 (overlay "
-                  "error 0.02000 nm, 1.000 ms, 2 times less than the reference). Times are a "
-                  "cpu's, which emulates "
-                  "narrow formats.");
+                  "error 0.02000 nm, 1.000 ms, 2 times less than the reference). Times are those "
+                  "of a cpu, which emulates narrow formats.");
     expect_answer(1.0, BB_FRONT_JOULES,
                   "Reference: 8.000 MB. No pipeline within overlay error 1 nm has a known energy.");
     front.costs[2].measures[BB_FRONT_BYTES] = 0.05e6; // 8 MB over that is no number of two digits
@@ -344,5 +343,5 @@ TEST(files_go_by_what_tells_them_apart, .setup_func = enter, .teardown_func = le
     expect_label(studies, 1, 0, "");
     char *unused = NULL;
     check_fails(bb_grid_find_label((const char *const[]){"x", "y", "x"}, 3, 0, &unused), BB_INVALID,
-                "'x' is named twice");
+                "'x' is given twice");
 }
