@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of a reconstructor: images of a star, the parts of the residual, eigenvalues.
+// Pictures of a reconstructor: star images, error budget, eigenvalues.
 #include "sim/report/plot.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ static const double panel_points = 7.0;
 static const double psf_decades = 4.0;
 static const double difference_decades = 4.0;
 
-// An image a pipeline, and what it differs by from the reference's.
+// Image of each pipeline, and its difference from the reference's.
 typedef struct images {
     const bb_dataset *names, *psf, *x, *y;
     bb_index reference, pixels;
@@ -48,7 +48,7 @@ static bb_status gather_images(const bb_results *results, images *out, bb_text *
     BB_REQUIRE(out->psf->rank == 3 && out->psf->shape[0] == out->names->count &&
                    out->x->count == out->psf->shape[2] && out->y->count == out->psf->shape[1] &&
                    out->x->count > 1 && out->y->count > 1,
-               BB_INVALID, "images 'psf' that are not over pipeline, psf_y and psf_x");
+               BB_INVALID, "images 'psf' do not have the axes pipeline, psf_y and psf_x");
     out->reference = bb_plot_reference(results);
     out->pixels = out->x->count * out->y->count;
     BB_TRY(bb_text_add(note, "Long exposure, first target and wavelength; 1 is the diffraction-"
@@ -71,7 +71,7 @@ done:
     return status;
 }
 
-// A matrix as a block: rows from the lowest y on.
+// Adds a matrix as a block, with rows in order of increasing y.
 static bb_status add_image(const images *set, bb_index pipeline, bool differs, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -116,15 +116,15 @@ done:
     return status;
 }
 
-// Panels: pairs of an image and its difference, two pairs a row; cm.
+// Grid of panels: an image and its difference form a pair, two pairs in a row; cm.
 typedef struct grid {
     bb_index rows;
     double width, pitch_x, pitch_y;
 } grid;
 
-static const double above_cm = 0.45;  // of a row, for its titles
-static const double below_cm = 1.75;  // of the last row, for numbers and scales
-static const double beside_cm = 1.15; // of the first column
+static const double above_cm = 0.45;  // above a row, for its titles
+static const double below_cm = 1.75;  // below the last row, for numbers and scales
+static const double beside_cm = 1.15; // left of the first column
 static const double between_cm = 0.2;
 
 static bb_status lay_out(const images *set, bb_figure *figure, grid *out)
@@ -142,13 +142,13 @@ static bb_status lay_out(const images *set, bb_figure *figure, grid *out)
         out->width = fmin(out->width, out->pitch_y - above_cm);
     }
     BB_REQUIRE(out->width > 0.5, BB_INVALID,
-               "--size of %g cm in height for %td rows of images, expected at least %g",
+               "--size has a height of %g cm for %td rows of images, expected at least %g",
                figure->height_cm, out->rows, (above_cm + 0.5) * (double)out->rows + foot);
 done:
     return status;
 }
 
-// Two scales of colour at the bottom, for images and for differences.
+// Draws the colour scales of images and differences at the bottom.
 static bb_status draw_scales(const images *set, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -163,7 +163,8 @@ done:
     return status;
 }
 
-// Common axes of the panels: ranges, and tick labels at the first column and last row only.
+// Sets the common axes of the panels: ranges, and tick labels only at the first column and last
+// row.
 static bb_status set_frames(const images *set, const grid *made, bb_figure *figure)
 {
     const double x = set->x->numbers[set->x->count - 1] - set->x->numbers[0];
@@ -228,14 +229,13 @@ done:
 
 const bb_plot_kind bb_plot_psf = {
     "psf",
-    "image of a star by every pipeline, and its difference from the "
-    "reference's, on scales of logarithms",
+    "star image of every pipeline and its difference from the reference, on logarithmic scales",
     {"results/pipeline", "results/psf", "results/psf_x", "results/psf_y"},
     "an ao file of 'bitbudget run'",
     draw_psf,
     0};
 
-// Format of the next higher level within an axis, -1 where there is none.
+// Format with the next higher level within an axis, -1 if there is none.
 static bb_index next_level(const double *levels, bb_index count, double above, double limit)
 {
     bb_index next = -1;
@@ -247,7 +247,7 @@ static bb_index next_level(const double *levels, bb_index count, double above, d
     return next;
 }
 
-// A line for each level, from the lowest up, with the names of the formats that have it beside.
+// Adds a line for each level, from the lowest, labelled with the formats that have it.
 static bb_status add_levels(const bb_dataset *formats, const double *levels, double low,
                             double high, bb_figure_box axes, bb_figure *figure)
 {
@@ -293,7 +293,8 @@ static bb_status draw_spectrum(const bb_plot_scene *scene, bb_figure *figure)
     double low = 0.0;
     double high = 0.0;
     bb_figure_box axes;
-    BB_REQUIRE(lines->count == formats->count, BB_INVALID, "a spectrum without its formats");
+    BB_REQUIRE(lines->count == formats->count, BB_INVALID,
+               "the file has a spectrum without its formats");
     if (isnan(figure->height_cm)) {
         figure->height_cm = 0.7 * figure->width_cm;
     }
@@ -306,13 +307,13 @@ static bb_status draw_spectrum(const bb_plot_scene *scene, bb_figure *figure)
                    strcmp(values->unit, "1") == 0 ? "" : " [",
                    strcmp(values->unit, "1") == 0 ? "" : values->unit,
                    strcmp(values->unit, "1") == 0 ? "" : "]");
-    BB_TRY(bb_figure_name_axes(figure, axes, "place in descending order", label));
+    BB_TRY(bb_figure_name_axes(figure, axes, "rank in descending order", label));
     BB_TRY(bb_figure_log_axis(figure, "y", low, high, axes.y_high - axes.y_low));
     BB_TRY(bb_text_add(&figure->script, "set xrange [0:%td]\nset xtics nomirror %g\n",
                        values->count,
                        bb_figure_step((double)values->count, axes.x_high - axes.x_low, 1.1)));
     BB_TRY(add_levels(formats, lines->numbers, low, high, axes, figure));
-    BB_TRY(bb_figure_block(figure, "eigenvalues", "place, eigenvalue"));
+    BB_TRY(bb_figure_block(figure, "eigenvalues", "rank, eigenvalue"));
     for (bb_index i = 0; i < values->count; ++i) {
         BB_TRY(bb_text_add(&figure->data, "%td %.9g\n", i, values->numbers[i]));
     }
@@ -330,7 +331,7 @@ const bb_plot_kind bb_plot_spectrum = {
     draw_spectrum,
     0};
 
-// From the least of all terms, which is negative of correlations alone, to the largest.
+// Range from the smallest term, which only correlations make negative, to the largest.
 static void find_range(const bb_dataset *budget, double *least, double *peak)
 {
     *least = *peak = 0.0;
@@ -353,7 +354,7 @@ static bb_status draw_budget(const bb_plot_scene *scene, bb_figure *figure)
     double least, peak;
     bb_figure_box axes;
     BB_REQUIRE(budget->rank == 2 && budget->shape[1] == terms->count, BB_INVALID,
-               "error_budget_nm that is not over target and error_term");
+               "error_budget_nm does not have the axes target and error_term");
     find_range(budget, &least, &peak);
     for (bb_index t = 0; t < shown; ++t) {
         (void)snprintf(names[t], NAME_BYTES, "target %td", t);
@@ -362,9 +363,10 @@ static bb_status draw_budget(const bb_plot_scene *scene, bb_figure *figure)
     if (isnan(figure->height_cm)) {
         figure->height_cm = 0.65 * figure->width_cm;
     }
-    (void)snprintf(cell, sizeof cell,
-                   "Of the reference; squares add up to that of the total. 0: off.%s",
-                   shown < targets ? " The first targets." : "");
+    (void)snprintf(
+        cell, sizeof cell,
+        "Reference pipeline; the squares add up to the square of the total. 0: term disabled.%s",
+        shown < targets ? " Only the first targets are shown." : "");
     BB_TRY(bb_figure_begin(figure, scene->results, cell));
     BB_TRY(bb_figure_margins(
         figure,
@@ -402,7 +404,7 @@ done:
 }
 
 const bb_plot_kind bb_plot_budget = {"budget",
-                                     "parts of the reference's residual wavefront, by target",
+                                     "terms of the reference's residual wavefront error, by target",
                                      {"results/error_term", "results/error_budget_nm"},
                                      "an ao file of 'bitbudget run'",
                                      draw_budget,

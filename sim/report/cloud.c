@@ -11,8 +11,8 @@
 enum { RADII = 8, DIRECTIONS = 16 };
 
 static const double radii_cm[RADII] = {0.05, 0.2, 0.4, 0.6, 0.9, 1.3, 1.8, 2.5};
-static const double point_cm = 0.13; // half a point's mark
-static const double near_cm = 0.4;   // names beyond need a line
+static const double point_cm = 0.13; // half of a point's mark
+static const double near_cm = 0.4;   // names at a larger distance need a line
 static const double edge_weight = 4.0;
 
 static bb_figure_box box_of(const bb_placement *place, double x, double y)
@@ -36,8 +36,8 @@ typedef struct surroundings {
     bb_index kept_count;
 } surroundings;
 
-// Area that the name of `self` at a place would cover of what must stay clear, cm2: points, the
-// names before it, what is kept, and what lies beyond the axes.
+// Area that the name of `self` at a position would cover of regions to be kept clear, cm2: points,
+// earlier names, reserved boxes, and the region outside of the axes.
 static double covered(const surroundings *around, bb_index self, bb_figure_box name)
 {
     const double area = (name.x_high - name.x_low) * (name.y_high - name.y_low);
@@ -61,7 +61,7 @@ static void place_name(const surroundings *around, bb_index self)
     double least = INFINITY;
     for (int r = 0; r < RADII && least > 0.0; ++r) {
         for (int d = 0; d < DIRECTIONS && least > 0.0; ++d) {
-            // To the right first, then in turn above and below it, to the left last.
+            // Starts on the right, then alternates between above and below, and ends on the left.
             const int turn = d % 2 == 0 ? d / 2 : -(d + 1) / 2;
             const double angle = 2.0 * M_PI * turn / DIRECTIONS;
             const double x = place->x + (radii_cm[r] + point_cm + 0.5 * place->width) * cos(angle);
@@ -127,19 +127,19 @@ static bb_status list_absent(bb_cloud *points)
         const bool failed = !isfinite(points->costs[p].price);
         BB_TRY(bb_text_add(&points->note, "%s%s (%s)",
                            points->note.length == 0 ? "Not drawn: " : ", ", points->names[p],
-                           failed ? points->words[p] : "no bytes"));
+                           failed ? points->words[p] : "bytes unknown"));
     }
     if (points->note.length > 0) {
         BB_TRY(bb_text_add(&points->note, ". "));
     }
     if (points->floor) {
-        BB_TRY(bb_text_add(&points->note, "On the lower edge: a loss of 0 or below. "));
+        BB_TRY(bb_text_add(&points->note, "On the lower edge: losses of 0 or below. "));
     }
 done:
     return status;
 }
 
-// Ranges, and points without a price onto the lower edge.
+// Sets the ranges and moves points without a positive price to the lower edge.
 static void set_ranges(bb_cloud *points)
 {
     bb_plot_range(points->x, points->count, &points->low_x, &points->high_x);
@@ -165,7 +165,7 @@ bb_status bb_cloud_finish(bb_cloud *points)
     return list_absent(points);
 }
 
-// A place on paper.
+// Position on paper.
 static double across(const bb_cloud *points, double x)
 {
     const double part = log(x / points->low_x) / log(points->high_x / points->low_x);
@@ -178,7 +178,7 @@ static double upward(const bb_cloud *points, double y)
     return points->axes.y_low + part * (points->axes.y_high - points->axes.y_low);
 }
 
-// Texts shown for a point under the pointer.
+// Adds the texts shown for a point under the pointer.
 static bb_status add_hovers(const bb_cloud *points, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -200,7 +200,7 @@ done:
     return status;
 }
 
-// Names beside the points, those of the front first.
+// Writes the names next to the points, those of the front first.
 bb_status bb_cloud_write_names(const bb_cloud *points, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -246,7 +246,7 @@ done:
     return status;
 }
 
-// Axes, what stands along them, and the keys above.
+// Sets axes and their labels, and the keys above.
 bb_status bb_cloud_set_axes(bb_cloud *points, const bb_figure_key *keys, bb_index key_count,
                             bb_figure *figure)
 {
@@ -278,7 +278,7 @@ static bb_status add_block(const bb_cloud *points, const char *name, const char 
             ++count;
         }
     }
-    // A block of nothing would be none to gnuplot.
+    // gnuplot ignores an empty block.
     if (count == 0) {
         BB_TRY(bb_text_add(&figure->data, "nan nan\n"));
     }
@@ -308,7 +308,7 @@ static bb_figure_box around(double x, double y, double other_x, double other_y)
                            fmax(x, other_x) + half, fmax(y, other_y) + half};
 }
 
-// Point of the front that has the next more bytes, -1 at its end.
+// Point of the front with the next higher number of bytes, -1 at its end.
 static bb_index next_stair(const bb_cloud *points, double last)
 {
     bb_index next = -1;
@@ -321,13 +321,13 @@ static bb_index next_stair(const bb_cloud *points, double last)
     return next;
 }
 
-// The front as stairs: the lowest price that so many bytes give.
+// Adds the front as stairs: the lowest price for a number of bytes.
 static bb_status add_stairs(bb_cloud *points, bb_figure *figure)
 {
     bb_status status = BB_OK;
     bb_index last = -1;
     BB_TRY(BB_ZEROED(2 * points->count, &points->stairs));
-    BB_TRY(bb_figure_block(figure, "stairs", "the front from few bytes to many"));
+    BB_TRY(bb_figure_block(figure, "stairs", "the front in order of increasing bytes"));
     for (bb_index p = next_stair(points, 0.0); p >= 0; p = next_stair(points, points->x[p])) {
         BB_TRY(bb_text_add(&figure->data, "%.9g %.9g\n", points->x[p], points->y[p]));
         if (last >= 0) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A cloud of named points, price against what it buys, on logarithmic axes.
+// Scatter plot of named points, price against cost, on logarithmic axes.
 //
-// Names beside points, so that none covers another name, a point or the edge of the axes, as far as
-// trying places around each point in turn can.
+// Names are placed next to points such that they do not cover another name, a point or the edge of
+// the axes, as far as trying positions around each point in turn allows.
 #ifndef BB_SIM_REPORT_CLOUD_H
 #define BB_SIM_REPORT_CLOUD_H
 
@@ -13,67 +13,67 @@
 
 #include <stdbool.h>
 
-/// A point and its name's place, cm.
+/// Point and the position of its name, cm.
 typedef struct bb_placement {
-    double x, y;           ///< of the point
-    double width, height;  ///< of its name
-    double name_x, name_y; ///< found: the middle of the name
-    bool far;              ///< found: a line should lead from the point to the name
+    double x, y;           ///< position of the point
+    double width, height;  ///< size of its name
+    double name_x, name_y; ///< result: centre of the name
+    bool far;              ///< result: draw a line from the point to the name
 } bb_placement;
 
-/// Finds places for `count` names inside `axes` and off the `kept` boxes [kept_count], in their
-/// order: the first are nearest to their points. Same input, same places.
+/// Finds positions for `count` names inside `axes` and outside of the `kept` boxes [kept_count], in
+/// their order: the first ones are nearest to their points. The result is deterministic.
 void bb_placement_run(bb_placement *places, bb_index count, bb_figure_box axes,
                       const bb_figure_box *kept, bb_index kept_count);
 
-/// What a pipeline asks and gives, as the table counts it.
+/// Price and cost of a pipeline, as in the table.
 typedef struct bb_cloud_cost {
-    double price;    ///< largest of the experiment's, of draws the worst; infinite: not known
-    double bytes;    ///< of the operator; infinite: not known
-    bool takes_part; ///< computed, safe and not lost
-    bool front;      ///< of loss and bytes alone
+    double price; ///< largest of the experiment's prices, with draws the worst; infinite: unknown
+    double bytes; ///< of the operator; infinite: unknown
+    bool takes_part; ///< computed, safe and not invalid
+    bool front;      ///< on the front of loss and bytes
 } bb_cloud_cost;
 
-/// Zero-initialise; fill `price_name`, `x_name` and, after bb_cloud_create, names, words, costs
-/// and x.
+/// Zero-initialise; set `price_name`, `x_name` and, after bb_cloud_create, names, words, costs and
+/// x.
 typedef struct bb_cloud {
-    const char *price_name, *x_name; ///< of the axes
+    const char *price_name, *x_name; ///< labels of the axes
     bb_index count;
     const char **names;   ///< [count] borrowed
-    const char **words;   ///< [count] how a point ended, borrowed
+    const char **words;   ///< [count] status of a point, borrowed
     bb_cloud_cost *costs; ///< [count]
     double *x;            ///< [count]
-    double *y;            ///< [count] what has no positive price stands on the lower edge
+    double *y;            ///< [count] points without a positive price are on the lower edge
     bool *drawn;          ///< [count]
     double low_x, high_x, low_y, high_y;
-    bool floor; ///< some stand on the lower edge
+    bool floor; ///< some points are on the lower edge
     bb_text note;
     bb_figure_box axes;
-    bb_figure_box *stairs; ///< [stair_count] that names stay off, cm
+    bb_figure_box *stairs; ///< [stair_count] boxes that names avoid, cm
     bb_index stair_count;
 } bb_cloud;
 
-/// Arrays of `count` points. Errors of all: BB_MEMORY.
+/// Allocates arrays of `count` points. Errors of all functions: BB_MEMORY.
 BB_CHECKED bb_status bb_cloud_create(bb_index count, bb_cloud *out);
 void bb_cloud_release(bb_cloud *points);
 
-/// Finds what is drawn, the ranges, and the note of what is not.
+/// Determines the points to draw, the ranges, and a note on points that are not drawn.
 BB_CHECKED bb_status bb_cloud_finish(bb_cloud *points);
 
-/// Axes, what stands along them, and the keys above.
+/// Sets axes and their labels, and the keys above.
 BB_CHECKED bb_status bb_cloud_set_axes(bb_cloud *points, const bb_figure_key *keys,
                                        bb_index key_count, bb_figure *figure);
 
-/// Names beside the points, those of the front first, and what hovers over them.
+/// Writes the names next to the points, those of the front first, and their hover texts.
 BB_CHECKED bb_status bb_cloud_write_names(const bb_cloud *points, bb_figure *figure);
 
-/// The whole picture of a front: stairs, points of the front, others and unsafe ones, which `keys`
-/// name; `note` follows the cloud's own.
+/// Draws the complete front: stairs, points of the front, others and unsafe ones, named by `keys`;
+/// `note` is appended to the cloud's own.
 BB_CHECKED bb_status bb_cloud_draw_front(bb_cloud *points, const bb_results *results,
                                          const bb_figure_key keys[3], const char *note,
                                          bb_figure *figure);
 
-/// The costs of all pipelines in their order, out [pipelines]. Errors: BB_INVALID (results without
+/// Costs of all pipelines in order, out [pipelines]. Errors: BB_INVALID (results without
 /// pipelines), BB_MEMORY.
 BB_CHECKED bb_status bb_cloud_costs(const bb_experiment *experiment, const bb_results *results,
                                     bb_cloud_cost *out);

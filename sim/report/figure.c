@@ -11,7 +11,7 @@
 
 enum { CAPTION_BYTES = 256, SHADES = 9 };
 
-// LaTeX sets texts in the document's font; gnuplot hands no size on.
+// LaTeX uses the document's font; gnuplot does not pass the size on.
 #define TEX_FONT "\\fontsize{%.3g}{%.3g}\\selectfont "
 
 static const double cm_an_inch = 2.54;
@@ -25,7 +25,7 @@ const char *const bb_figure_colours[BB_FIGURE_COLOURS] = {
     BB_FIGURE_BLUE,   BB_FIGURE_VERMILION, BB_FIGURE_GREEN, BB_FIGURE_PURPLE,
     BB_FIGURE_ORANGE, BB_FIGURE_SKY,       BB_FIGURE_BLACK};
 
-// viridis of van der Walt and Smith (matplotlib, CC0), every eighth of its range.
+// Colour map viridis of van der Walt and Smith (matplotlib, CC0), at every eighth of its range.
 static const int shades[SHADES][3] = {{68, 1, 84},    {71, 45, 123},  {59, 82, 139},
                                       {44, 114, 142}, {33, 145, 140}, {40, 174, 128},
                                       {94, 201, 98},  {173, 220, 48}, {253, 231, 37}};
@@ -44,7 +44,7 @@ bb_status bb_figure_format_of(const char *path, bb_figure_format *out)
             goto done;
         }
     }
-    BB_FAIL(BB_INVALID, "output '%s', expected a name that ends in .pdf, .svg, .png or .tex", path);
+    BB_FAIL(BB_INVALID, "output '%s': the name must end in .pdf, .svg, .png or .tex", path);
 done:
     return status;
 }
@@ -68,9 +68,9 @@ done:
     return status;
 }
 
-// A byte of text as an SVG, a PDF and gnuplot's enhanced mode take it. A quote is written by its
-// number: gnuplot 5.4 takes two of them for one, but not four for two. It stands in braces: of a
-// text without any, its cairo terminals leave numbers as they are.
+// Adds a byte of text escaped for SVG, PDF and gnuplot's enhanced mode. A quote is written by its
+// code: gnuplot 5.4 reads two of them as one, but not four as two. The braces are needed since its
+// cairo terminals do not decode numbers in texts without braces.
 static bb_status add_enhanced(bb_text *out, char byte)
 {
     const char quoted[] = {'\\', byte, '\0'};
@@ -81,7 +81,7 @@ static bb_status add_enhanced(bb_text *out, char byte)
                                              : bb_text_add_bytes(out, &byte, 1);
 }
 
-// A byte as LaTeX takes it; gnuplot hands the text on.
+// Adds a byte escaped for LaTeX; gnuplot passes the text on.
 static bb_status add_latex(bb_text *out, char byte)
 {
     static const struct {
@@ -163,12 +163,15 @@ double bb_figure_text_cm(const char *text, double points)
 {
     bb_index characters = 0;
     for (const char *byte = text; *byte != '\0'; ++byte) {
-        characters += ((unsigned char)*byte & 0xc0) != 0x80; // of UTF-8, not its further bytes
+        characters += ((unsigned char)*byte & 0xc0) !=
+                      0x80; // counts UTF-8 characters, not continuation bytes
     }
-    return 0.6 * (double)characters * points / points_an_inch * cm_an_inch; // of DejaVu Sans
+    return 0.6 * (double)characters * points / points_an_inch *
+           cm_an_inch; // approximate width of DejaVu Sans
 }
 
-// Sizes of text and lines are those on paper: gnuplot counts them in dots of some terminals.
+// Sets the terminal; sizes of text and lines are those on paper, converted to dots for some
+// terminals.
 static bb_status set_terminal(bb_figure *figure)
 {
     const double width = figure->width_cm / cm_an_inch;
@@ -208,7 +211,7 @@ static const char *note_of(const bb_results *results, const char *group, const c
     return text == NULL ? "" : text;
 }
 
-// Bytes of a text that fit a width, whole characters.
+// Number of bytes, in whole characters, of a text that fits a width.
 static int fitting(const char *text, double width_cm, double points)
 {
     const int limit = (int)(width_cm / bb_figure_text_cm("x", points));
@@ -222,7 +225,7 @@ static int fitting(const char *text, double width_cm, double points)
     return bytes;
 }
 
-// Wraps a note at spaces into lines below `top`; NaN only counts them.
+// Wraps a note at spaces into lines below `top`; with NaN only counts the lines.
 static bb_status wrap(bb_figure *figure, const char *note, double top, double line, int *out)
 {
     bb_status status = BB_OK;
@@ -254,7 +257,7 @@ done:
     return status;
 }
 
-// The title stands beside the source where it fits, else on a line above it.
+// Writes the title next to the source if it fits, else on a line above it.
 static bb_status write_title(bb_figure *figure, const char *title, double room, double line,
                              bool *above)
 {
@@ -281,14 +284,14 @@ static bb_status write_foot(bb_figure *figure, const bb_results *results, const 
     const char *title = note_of(results, "", "title");
     const char *date = note_of(results, "provenance", "start_utc");
     title = title[0] == '\0' ? note_of(results, "", "experiment") : title;
-    const char *digest = note_of(results, "", "results_digest"); // a table has none
+    const char *digest = note_of(results, "", "results_digest"); // absent for tables
     (void)snprintf(source, sizeof source, "%s%s%.10s%s%.8s", note_of(results, "", "source"),
                    date[0] == '\0' ? "" : ", ", date, digest[0] == '\0' ? "" : ", results ",
                    digest);
     const double room = figure->width_cm - 0.6 - bb_figure_text_cm(source, BB_FIGURE_SMALL_POINTS);
     BB_TRY(bb_figure_write(figure, figure->width_cm - 0.15, 0.5 * line + 0.05, source,
                            BB_FIGURE_SMALL_POINTS, "right textcolor '" BB_FIGURE_GREY "'"));
-    const char *reason = note_of(results, "", "status_reason"); // of a partial sweep
+    const char *reason = note_of(results, "", "status_reason"); // reason of a partial sweep
     (void)snprintf(heading, sizeof heading, "%s%s%s", reason, reason[0] == '\0' ? "" : ": ", title);
     BB_TRY(write_title(figure, heading, room, line, &above));
     if (note != NULL) {
@@ -306,8 +309,8 @@ bb_status bb_figure_begin(bb_figure *figure, const bb_results *results, const ch
 {
     bb_status status = BB_OK;
     bb_text *script = &figure->script;
-    // No name of a file: the script finds its own. A path keeps names that begin with '|' or '<'
-    // from being commands.
+    // The script has no file names: it derives them from its own. A path prevents gnuplot from
+    // reading names that start with '|' or '<' as commands.
     BB_TRY(bb_text_add(script, "# gnuplot 5.4 or later; reads the data beside it\n"));
     BB_TRY(bb_text_add(script, "set encoding utf8\nset decimalsign '.'\n"
                                "stem = (ARG0[1:1] eq '/' ? '' : './').ARG0[1:strlen(ARG0) - 3]\n"));
@@ -374,7 +377,7 @@ done:
     return status;
 }
 
-// 1, 2, 5, 10 ... between the ends of an axis.
+// Adds tics 1, 2, 5, 10 ... between the ends of an axis.
 static bb_status add_plain_tics(bb_figure *figure, double low, double high)
 {
     bb_status status = BB_OK;
@@ -431,7 +434,7 @@ double bb_figure_step(double span, double length_cm, double room_cm)
     return power * (digit <= 1.0 ? 1.0 : digit <= 2.0 ? 2.0 : digit <= 5.0 ? 5.0 : 10.0);
 }
 
-static const double key_cm = 0.55; // of a mark, and between keys
+static const double key_cm = 0.55; // width of a mark, and distance between keys
 
 static double key_width(const bb_figure_key *key)
 {

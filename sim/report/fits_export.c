@@ -24,13 +24,13 @@ static const bb_dataset *find_pipelines(const bb_fits_export *wanted)
     return bb_results_find(wanted->results, "results/pipeline");
 }
 
-// Directions of the study; of matrices without directions one.
+// Number of directions of the study; one for matrices without directions.
 static bb_index count_targets(const bb_fits_export *wanted)
 {
     return bb_fits_header_count(wanted, "results/target", 1);
 }
 
-// Reconstructors of a pipeline: one a target, else R_p_0 corrects all targets.
+// Number of reconstructors of a pipeline: one for each target, or a single R_p_0 for all targets.
 static bb_index count_per_pipeline(const bb_fits_export *wanted)
 {
     return bb_fits_header_is_shared(wanted) ? 1 : count_targets(wanted);
@@ -47,7 +47,7 @@ static bool has_images(const bb_fits_export *wanted)
     return bb_results_find(wanted->results, "results/psf") != NULL;
 }
 
-// Whether a part is one that files of the experiment can have.
+// True if files of the experiment can have a part.
 static bool is_offered(const bb_fits_export *wanted, const char *part)
 {
     return strcmp(part, "psf") == 0 ? has_images(wanted) : bb_dump_wanted(wanted->offered, part);
@@ -59,7 +59,7 @@ static bool is_wanted(const bb_fits_export *wanted, const char *part)
            (wanted->parts == NULL || bb_dump_wanted(wanted->parts, part));
 }
 
-// Whether the file has an operator of that name.
+// Checks whether the file has an operator of that name.
 static bb_status has_operator(const bb_fits_export *wanted, const char *name, bool *out)
 {
     bb_status status = BB_OK;
@@ -81,7 +81,8 @@ static bool has_finished(const bb_fits_export *wanted, bb_index pipeline)
            strcmp(outcome->texts[pipeline], "ok") == 0;
 }
 
-// How many reconstructors of chosen pipelines the file has, and how many of those are `ok`.
+// Counts the reconstructors of the chosen pipelines in the file, and the chosen pipelines with
+// status `ok`.
 static bb_status count_reconstructors(const bb_fits_export *wanted, bb_index *found,
                                       bb_index *finished)
 {
@@ -111,8 +112,8 @@ static bb_status check_parts(const bb_fits_export *wanted)
         char name[8];
         (void)snprintf(name, sizeof name, "%.*s", (int)(length < 8 ? length : 7), item);
         BB_REQUIRE(bb_dump_wanted(all_parts, name) && length < sizeof name, BB_INVALID,
-                   "--parts %s: '%.*s', expected of %s", wanted->parts, (int)length, item,
-                   all_parts);
+                   "--parts %s: unknown part '%.*s', expected parts of %s", wanted->parts,
+                   (int)length, item, all_parts);
         BB_REQUIRE(is_offered(wanted, name), BB_INVALID,
                    "--parts %s: studies of this experiment have no %s", wanted->parts, name);
         item = item[length] == ',' ? item + length + 1 : NULL;
@@ -121,15 +122,15 @@ done:
     return status;
 }
 
-// An operator that is asked for and not there, and how to get it.
+// Reports a missing operator and the command that creates it.
 static bb_status refuse_missing(const bb_fits_export *wanted, const char *what)
 {
     const bool pupil = bb_dump_wanted(wanted->offered, "pupil");
     return bb_status_set(
         BB_INVALID, __FILE__, __LINE__,
-        "'%s' has no %s: 'bitbudget rerun %s --dump R%s -o NEW.h5' makes a file that has%s",
+        "'%s' has no %s; 'bitbudget rerun %s --dump R%s -o NEW.h5' writes a file with it%s",
         wanted->file, what, wanted->file, pupil ? ",pupil" : "",
-        has_images(wanted) ? "; --parts psf exports the images alone" : "");
+        has_images(wanted) ? "; --parts psf exports only the images" : "");
 }
 
 bb_status bb_fits_export_check(const bb_fits_export *wanted)
@@ -144,7 +145,8 @@ bb_status bb_fits_export_check(const bb_fits_export *wanted)
                "'%s' is the file of a sweep: export needs the file of one run", wanted->file);
     BB_REQUIRE(pipelines != NULL && pipelines->is_text &&
                    (has_images(wanted) || is_offered(wanted, "R")),
-               BB_INVALID, "'%s' is of %s, which has no reconstructor, image or pupil to export",
+               BB_INVALID,
+               "'%s' is a result of %s, which has no reconstructors, images or pupil to export",
                wanted->file, experiment);
     BB_TRY(check_parts(wanted));
     if (wanted->pipelines != NULL) {
@@ -152,7 +154,8 @@ bb_status bb_fits_export_check(const bb_fits_export *wanted)
         BB_TRY(bb_grid_check_names(wanted->pipelines, &source, 1));
     }
     BB_REQUIRE(bb_results_find(wanted->results, "study/pipeline") != NULL, BB_INVALID,
-               "'%s' has no /study: an older bitbudget wrote it; 'bitbudget rerun' makes it anew",
+               "'%s' has no /study, because an older bitbudget wrote it; recreate it with "
+               "'bitbudget rerun'",
                wanted->file);
     const bb_dataset *named = bb_results_find(wanted->results, "study/pipeline");
     BB_REQUIRE(named->count == pipelines->count, BB_IO,
@@ -161,7 +164,7 @@ bb_status bb_fits_export_check(const bb_fits_export *wanted)
     if (is_wanted(wanted, "R")) {
         BB_TRY(count_reconstructors(wanted, &found, &finished));
         BB_REQUIRE(found > 0 || finished > 0, BB_INVALID,
-                   "'%s': none of its pipelines that are asked for finished: no reconstructor",
+                   "'%s': all chosen pipelines failed, so that there is no reconstructor",
                    wanted->file);
         BB_TRY(found > 0 ? BB_OK : refuse_missing(wanted, "reconstructor"));
     }
@@ -173,23 +176,22 @@ done:
     return status;
 }
 
-// A part that the file does not have: so it is of a pipeline that failed, and a fault of one that
-// did not.
+// Skips a missing part of a pipeline that failed; for any other pipeline it is an error.
 static bb_status pass_over(const bb_fits_export *wanted, const char *part, bb_index pipeline)
 {
     bb_status status = BB_OK;
     const char *name = find_pipelines(wanted)->texts[pipeline];
     BB_REQUIRE(!has_finished(wanted, pipeline), BB_INVALID,
-               "'%s' has no %s, yet its pipeline %s is ok: another program changed the file; "
-               "'bitbudget rerun' makes it anew",
+               "'%s' has no %s, although its pipeline %s is ok: another program changed the file; "
+               "recreate it with 'bitbudget rerun'",
                wanted->file, part, name);
-    bb_log_info("no %s: pipeline %s, %s", part, name,
+    bb_log_info("skipping %s of pipeline %s, status %s", part, name,
                 bb_fits_header_text(wanted, "results/status", pipeline));
 done:
     return status;
 }
 
-// An operator of the file, of which `writer` has begun no part yet.
+// Operator of the file, before `writer` begins its part.
 typedef struct exported_operator {
     bb_matrix_file *file;
     char digest[BB_DIGEST_BYTES];
@@ -226,22 +228,22 @@ done:
     return status;
 }
 
-// The image of an operator, begun, with what is said of every one.
+// Begins the image of an operator with the keywords common to all.
 static bb_status begin_operator(bb_fits_writer *writer, const bb_fits_export *wanted,
                                 const char *name, const exported_operator *matrix)
 {
     bb_status status = BB_OK;
     const bb_matrix_source *source = bb_matrix_file_source(matrix->file);
     BB_TRY(bb_fits_writer_image(writer, name, source->rows, source->columns));
-    BB_TRY(
-        bb_fits_writer_words(writer, "64-bit IEEE floats, to the bit those of the result file."));
+    BB_TRY(bb_fits_writer_words(writer,
+                                "64-bit IEEE floats, bit-identical to those of the result file."));
     BB_TRY(bb_fits_writer_text(writer, "OPDIGEST", matrix->digest, "XXH3-128, row by row"));
     BB_TRY(bb_fits_header_origin(writer, wanted));
 done:
     return status;
 }
 
-// Rows and columns of the reconstructors of a target; 0: none was written.
+// Numbers of rows and columns of the reconstructors of a target; 0: not written.
 typedef struct axis_sizes {
     bb_index measurements, truths, commands;
 } axis_sizes;
@@ -260,13 +262,14 @@ static bb_status write_axes(bb_fits_writer *writer, const bb_fits_export *wanted
                                : is_of_slopes ? "arcsec/arcsec"
                                               : "",
                                "unit of a row over that of a column"));
-    BB_TRY(bb_fits_writer_text(writer, "CTYPE1", "MEASUREMENT", "what columns are"));
+    BB_TRY(bb_fits_writer_text(writer, "CTYPE1", "MEASUREMENT", "kind of the columns"));
     BB_TRY(bb_fits_writer_text(writer, "CTYPE2", is_of_commands ? "COMMAND" : "TRUTH",
-                               "what rows are"));
+                               "kind of the rows"));
     BB_TRY(bb_fits_writer_integer(writer, "NMEAS", source->columns, "measurements"));
-    BB_TRY(is_of_commands
-               ? bb_fits_writer_integer(writer, "NCOMMAND", source->rows, "commands of actuators")
-               : bb_fits_writer_integer(writer, "NTRUTH", source->rows, "truths that R estimates"));
+    BB_TRY(is_of_commands ? bb_fits_writer_integer(writer, "NCOMMAND", source->rows,
+                                                   "number of actuator commands")
+                          : bb_fits_writer_integer(writer, "NTRUTH", source->rows,
+                                                   "number of estimated truth slopes"));
     BB_TRY(bb_fits_header_slopes(writer, wanted, target, is_of_commands));
 done:
     return status;
@@ -300,16 +303,16 @@ done:
 
 enum { PLACE_COLUMNS = 4 };
 
-// Places of rows or columns of R: a group of the results as a table.
+// Positions of rows or columns of R: a group of the results as a table.
 typedef struct place_table {
-    const char *group, *name; // the index of a target follows
+    const char *group, *name; // followed by the index of a target
     const char *members[PLACE_COLUMNS], *titles[PLACE_COLUMNS], *units[PLACE_COLUMNS];
     const char *words;
 } place_table;
 
 static const char slope_words[] =
-    "A row a slope, in the order of the axis of R. STAR from 0; X and Y: middle of its subaperture "
-    "in the pupil, from the axis of the telescope.";
+    "One row for each slope, in the order of the axis of R. STAR from 0; X and Y: centre of its "
+    "subaperture in the pupil, relative to the telescope axis.";
 
 // clang-format off
 static const place_table measured = {
@@ -321,11 +324,11 @@ static const place_table truths = {
 static const place_table actuators = {
     "actuators", "ACTUATORS", {"mirror", "height_m", "x_m", "y_m"},
     {"MIRROR", "HEIGHT", "X", "Y"}, {NULL, "m", "m", "m"},
-    "A row an actuator, in the order of axis 2 of R. MIRROR from 0; HEIGHT of its conjugate; X and "
-    "Y on the conjugate, from the axis of the telescope."};
+    "One row for each actuator, in the order of axis 2 of R. MIRROR from 0; HEIGHT of its "
+    "conjugate; X and Y on the conjugate, relative to the telescope axis."};
 // clang-format on
 
-// Nothing where the results lack a column or have another number of rows than R.
+// Writes nothing if the results lack a column or have another number of rows than R.
 static bb_status write_places(bb_fits_writer *writer, const bb_fits_export *wanted,
                               const place_table *table, const char *index, bb_index rows)
 {
@@ -380,14 +383,14 @@ done:
     return status;
 }
 
-// One image: a pipeline in a direction, at a wavelength.
+// Image of a pipeline in a direction, at a wavelength.
 typedef struct picture {
     const double *pixels; // [rows][columns]
     bb_index rows, columns, pipeline, target, wavelength;
-    double step_mas; // of a pixel
+    double step_mas; // pixel size
 } picture;
 
-// The pixel on the axis, from 1, of an even edge.
+// Pixel on the optical axis, from 1, for an even number of pixels.
 static double middle_of(bb_index edge)
 {
     return 0.5 * (double)edge + 1.0;
@@ -433,7 +436,7 @@ done:
     return status;
 }
 
-// The image of the first target and wavelength, which every file has.
+// Writes the image of the first target and wavelength, which is in every file.
 static bb_status write_first_picture(bb_fits_writer *writer, const bb_fits_export *wanted,
                                      bb_index pipeline)
 {
@@ -444,7 +447,7 @@ static bb_status write_first_picture(bb_fits_writer *writer, const bb_fits_expor
                    pipeline < images->shape[0] && offsets != NULL && !offsets->is_text &&
                    offsets->count > 1,
                BB_IO, "'%s': /results/psf does not have bitbudget's layout", wanted->file);
-    // The difference of two offsets would have their roundoff.
+    // A difference of two offsets would have a larger rounding error.
     const double step = -offsets->numbers[0] / (0.5 * (double)offsets->count);
     const bb_index pixels = images->shape[1] * images->shape[2];
     BB_TRY(write_picture(writer, wanted,
@@ -457,7 +460,7 @@ done:
     return status;
 }
 
-// Those of a target at all wavelengths, of a study with `images: all`.
+// Writes the images of a target at all wavelengths, for a study with `images: all`.
 static bb_status write_target_pictures(bb_fits_writer *writer, const bb_fits_export *wanted,
                                        bb_index pipeline, bb_index target)
 {

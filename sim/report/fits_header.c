@@ -35,7 +35,7 @@ typedef struct keyword {
     bool is_count;
 } keyword;
 
-// A keyword of a number of the results; none where they have none.
+// Writes a keyword with a number of the results, if present.
 static bb_status write_number(bb_fits_writer *writer, const bb_fits_export *wanted,
                               const keyword *key, const char *name, bb_index item)
 {
@@ -59,28 +59,29 @@ bb_status bb_fits_header_origin(bb_fits_writer *writer, const bb_fits_export *wa
 {
     bb_status status = BB_OK;
     static const char *const notes[][4] = {
-        {"TITLE", "", "title", "of the study"},
-        {"EXPERIM", "", "experiment", "what was simulated"},
-        {"VERSION", "provenance", "version", "of the bitbudget that computed"},
-        {"COMMIT", "provenance", "commit", "of its source"},
-        {"DATE-RUN", "provenance", "start_utc", "UTC when it computed"},
-        {"DIGEST", "", "reproducible_digest", "of all results but times"},
+        {"TITLE", "", "title", "title of the study"},
+        {"EXPERIM", "", "experiment", "experiment"},
+        {"VERSION", "provenance", "version", "version of bitbudget that computed it"},
+        {"COMMIT", "provenance", "commit", "commit of its source"},
+        {"DATE-RUN", "provenance", "start_utc", "UTC start of the run"},
+        {"DIGEST", "", "reproducible_digest", "digest of all results except times"},
     };
     const char *slash = strrchr(wanted->file, '/');
-    BB_TRY(bb_fits_writer_text(writer, "CREATOR", "bitbudget " BB_VERSION, "what wrote this"));
+    BB_TRY(bb_fits_writer_text(writer, "CREATOR", "bitbudget " BB_VERSION,
+                               "program that wrote this file"));
     for (size_t i = 0; i < sizeof notes / sizeof *notes; ++i) {
         const char *text = bb_results_note_text(wanted->results, notes[i][1], notes[i][2]);
         BB_TRY(text == NULL ? BB_OK : bb_fits_writer_text(writer, notes[i][0], text, notes[i][3]));
     }
     BB_TRY(bb_fits_writer_text(writer, "RESFILE", slash == NULL ? wanted->file : slash + 1,
-                               "result file that this is from"));
+                               "result file from which this was exported"));
     for (size_t i = 0; i < sizeof system_keywords / sizeof *system_keywords; ++i) {
         const keyword *key = &system_keywords[i];
         BB_TRY(write_number(writer, wanted, key, key->name, 0));
     }
     const bb_index stars = bb_fits_header_count(wanted, "study/guide_star", 0);
     if (stars > 0) {
-        BB_TRY(bb_fits_writer_integer(writer, "NGSTARS", stars, "guide stars"));
+        BB_TRY(bb_fits_writer_integer(writer, "NGSTARS", stars, "number of guide stars"));
     }
 done:
     return status;
@@ -100,11 +101,12 @@ bb_status bb_fits_header_pipeline(bb_fits_writer *writer, const bb_fits_export *
     BB_TRY(bb_fits_writer_text(writer, "PIPELINE",
                                bb_fits_header_text(wanted, "results/pipeline", pipeline),
                                "name of the pipeline"));
-    BB_TRY(bb_fits_writer_integer(writer, "PIPEIDX", pipeline, "its index, from 0"));
-    BB_TRY(bb_fits_writer_text(
-        writer, "STATUS", bb_fits_header_text(wanted, "results/status", pipeline), "how it ended"));
+    BB_TRY(bb_fits_writer_integer(writer, "PIPEIDX", pipeline, "index of the pipeline, from 0"));
+    BB_TRY(bb_fits_writer_text(writer, "STATUS",
+                               bb_fits_header_text(wanted, "results/status", pipeline),
+                               "status of the pipeline"));
     BB_TRY(bb_fits_writer_text(writer, "ARITH", arithmetic, "arithmetic of the factorization"));
-    BB_TRY(bb_fits_writer_text(writer, "POLICY", policy, "which tiles get it"));
+    BB_TRY(bb_fits_writer_text(writer, "POLICY", policy, "selection of tiles with it"));
     const bool has_tile = isfinite(bb_fits_header_number(wanted, tile.path, pipeline));
     BB_TRY(has_tile ? write_number(writer, wanted, &tile, tile.name, pipeline)
                     : write_number(writer, wanted, &written, written.name, 0));
@@ -160,7 +162,7 @@ bb_status bb_fits_header_correction(bb_fits_writer *writer, const bb_fits_export
     if (bb_fits_header_is_shared(wanted)) {
         BB_TRY(bb_fits_writer_integer(writer, "NTARGETS",
                                       bb_fits_header_count(wanted, "results/target", 1),
-                                      "targets that this R corrects"));
+                                      "number of targets that this R corrects"));
     }
     if (strcmp(correction, "glao") != 0 && strcmp(correction, "mcao") != 0) {
         BB_TRY(bb_fits_header_target(writer, wanted, target));
@@ -169,7 +171,7 @@ done:
     return status;
 }
 
-// Altitude of a star at zenith, its own or that of its kind; NaN of a natural star.
+// Altitude of a star at zenith, its own or that of its kind; NaN for a natural star.
 static double find_altitude(const bb_fits_export *wanted, bb_index star)
 {
     char path[NAME_BYTES];
@@ -200,13 +202,13 @@ bb_status bb_fits_header_stars(bb_fits_writer *writer, const bb_fits_export *wan
         }
         (void)snprintf(name, sizeof name, "GSALT%td", s);
         BB_TRY(bb_fits_writer_number(writer, name, find_altitude(wanted, s),
-                                     "[km] altitude at zenith; none of a natural star"));
+                                     "[km] altitude at zenith; absent for a natural star"));
     }
 done:
     return status;
 }
 
-// Whether slopes go star by star and, of a star, all x before all y, as the header is to say.
+// True if slopes are ordered by star and, within a star, all x before all y, as the header states.
 static bool is_x_before_y(const bb_fits_export *wanted, const char *group)
 {
     char paths[2][NAME_BYTES];
@@ -243,17 +245,17 @@ static bb_status write_row_words(bb_fits_writer *writer, const bb_fits_export *w
     (void)snprintf(path, sizeof path, "actuators_%td/mirror", target);
     if (!is_of_commands) {
         (void)snprintf(words, sizeof words,
-                       "Axis 2: slopes of a truth sensor, x of its valid "
-                       "subapertures, then y. Table TRUTH_SLOPES_%td has axis and place of each.",
+                       "Axis 2: slopes of a truth sensor, x of its valid subapertures, then y. "
+                       "Table TRUTH_SLOPES_%td has axis and position of each.",
                        target);
         BB_TRY(bb_fits_writer_words(writer, words));
-        BB_TRY(bb_fits_writer_words(writer, "Slopes of the truth sensor = R times measured slopes: "
-                                            "no commands of actuators."));
+        BB_TRY(bb_fits_writer_words(writer, "Slopes of the truth sensor = R times measured slopes; "
+                                            "these are not actuator commands."));
         goto done;
     }
     if (bb_results_find(wanted->results, path) != NULL) {
         (void)snprintf(words, sizeof words,
-                       "Axis 2: actuators. Table ACTUATORS_%td has mirror and place of each.",
+                       "Axis 2: actuators. Table ACTUATORS_%td has mirror and position of each.",
                        target);
         BB_TRY(bb_fits_writer_words(writer, words));
     }
@@ -272,11 +274,10 @@ bb_status bb_fits_header_slopes(bb_fits_writer *writer, const bb_fits_export *wa
     BB_TRY(
         bb_fits_writer_text(writer, "SLPORDER", "X THEN Y", "slopes of a star: all x, then all y"));
     BB_TRY(bb_fits_writer_text(writer, "SLPUNIT", "arcsec", "unit of slopes"));
-    BB_TRY(bb_fits_writer_words(
-        writer,
-        "Axis 1, the fastest: measured slopes, star after star as numbered by GSKINDn; of a "
-        "star x of its valid subapertures, then y of the same. Table SLOPES has star, axis "
-        "and place of each."));
+    BB_TRY(bb_fits_writer_words(writer,
+                                "Axis 1, the fastest: measured slopes, star after star as numbered "
+                                "by GSKINDn; for a star x of its valid subapertures, then y of the "
+                                "same. Table SLOPES has star, axis and position of each."));
     BB_TRY(write_row_words(writer, wanted, target, is_of_commands));
 done:
     return status;
@@ -297,7 +298,7 @@ bb_status bb_fits_header_coordinate(bb_fits_writer *writer, int axis, double ori
     (void)snprintf(name, sizeof name, "CRVAL%d", axis);
     BB_TRY(bb_fits_writer_number(writer, name, 0.0, "offset of that pixel"));
     (void)snprintf(name, sizeof name, "CDELT%d", axis);
-    BB_TRY(bb_fits_writer_number(writer, name, step, "from a pixel to the next"));
+    BB_TRY(bb_fits_writer_number(writer, name, step, "pixel spacing"));
 done:
     return status;
 }

@@ -14,9 +14,9 @@ bool bb_fits_writer_named(const char *path)
 
 bb_status bb_fits_writer_available(void)
 {
-    return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                         "this build writes no FITS files: install libcfitsio-dev and configure "
-                         "again");
+    return bb_status_set(
+        BB_UNSUPPORTED, __FILE__, __LINE__,
+        "this build cannot write FITS files; install libcfitsio-dev and configure again");
 }
 
 bb_status bb_fits_writer_open(const char *path, bb_fits_writer **out)
@@ -116,7 +116,7 @@ bb_status bb_fits_writer_available(void)
     return BB_OK;
 }
 
-// The smallest file there is: cfitsio makes none under a name that is taken, but goes on with one.
+// Writes a minimal file: cfitsio does not create a file under an existing name, but extends one.
 static bb_status begin_file(const char *path)
 {
     bb_status status = BB_OK;
@@ -157,7 +157,7 @@ done:
     return status;
 }
 
-// The checksums of the part that was begun last.
+// Writes the checksums of the current part.
 static bb_status end_part(bb_fits_writer *writer)
 {
     int code = 0;
@@ -278,8 +278,8 @@ done:
     return status;
 }
 
-// Reduces a text to ASCII from space to ~. Any other UTF-8 character becomes one `?`. Owner of
-// `*out`: the caller.
+// Reduces a text to ASCII from space to ~. Any other UTF-8 character is replaced by one `?`. The
+// caller owns `*out`.
 static bb_status hold_to_ascii(const char *text, char **out)
 {
     bb_status status = BB_OK;
@@ -303,7 +303,7 @@ bb_status bb_fits_writer_text(bb_fits_writer *writer, const char *keyword, const
     int code = 0;
     char *text = NULL;
     BB_TRY(hold_to_ascii(value, &text));
-    // Texts over 68 characters go on in cards CONTINUE, which standard 4.0 has.
+    // Texts over 68 characters continue in CONTINUE cards (FITS Standard 4.0).
     (void)fits_update_key_longstr(writer->file, keyword, text, comment, &code);
     BB_TRY(hold(code, writer, keyword));
 done:
@@ -340,7 +340,7 @@ bb_status bb_fits_writer_words(bb_fits_writer *writer, const char *words)
     for (const char *rest = text; *rest != '\0' && code == 0;) {
         size_t length = strlen(rest);
         if (length > COMMENT_BYTES) {
-            // At the last space that fits.
+            // Breaks at the last space that fits.
             length = COMMENT_BYTES;
             while (length > 1 && rest[length] != ' ') {
                 --length;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of an interferometer's maps: what the camera saw, the phase wrapped and unwrapped, what
-// is wrong with it, and how far it can be trusted. Row 0 is at the top.
+// Pictures of an interferometer's maps: camera frame, wrapped and unwrapped phase, phase error, and
+// quality. Row 0 is at the top.
 #include "core/memory.h"
 #include "sim/report/plot.h"
 
@@ -11,30 +11,30 @@
 enum { NAME_BYTES = 160, PANELS_A_ROW = 4 };
 
 static const double panel_points = 7.0;
-static const double above_cm = 0.45; // of a row, for its titles
-static const double below_cm = 1.35; // of the last row, for numbers and the scale
+static const double above_cm = 0.45; // above a row, for its titles
+static const double below_cm = 1.35; // below the last row, for numbers and the scale
 static const double beside_cm = 1.15;
 static const double between_cm = 0.3;
 static const double error_decades = 4.0;
 
-// One map: `values` [rows][columns], NaN outside the pupil.
+// Map: `values` [rows][columns], NaN outside the pupil.
 typedef struct panel {
     const char *title;
     const double *values;
 } panel;
 
-// Maps of one quantity on one scale of colours.
+// Maps of one quantity on one colour scale.
 typedef struct maps {
-    const bb_dataset *rows, *columns; // of the camera
+    const bb_dataset *rows, *columns; // axes of the camera
     panel panels[BB_PLOT_MOST_PANELS];
     bb_index count;
-    double low, high; // of the colours
-    bool logarithmic; // of sizes
-    const char *text; // of the scale
+    double low, high; // range of the colours
+    bool logarithmic; // logarithmic scale of magnitudes
+    const char *text; // label of the scale
     bb_text note;
 } maps;
 
-// A dataset of /maps whose last axes are those of the maps, with `planes` of them.
+// Finds a dataset of /maps with `planes` maps, whose last axes are rows and columns.
 static bb_status find_maps(const bb_results *results, const char *name, maps *set,
                            const double **values, bb_index *planes)
 {
@@ -46,19 +46,19 @@ static bb_status find_maps(const bb_results *results, const char *name, maps *se
     set->columns = bb_results_find(results, "maps/column");
     BB_REQUIRE(set->rows != NULL && set->columns != NULL && set->rows->count > 1 &&
                    set->columns->count > 1,
-               BB_INVALID, "maps of less than two rows and columns");
+               BB_INVALID, "maps need at least two rows and columns");
     const bb_index points = set->rows->count * set->columns->count;
     BB_REQUIRE(dataset != NULL && dataset->rank >= 2 && dataset->count % points == 0 &&
                    dataset->shape[dataset->rank - 1] == set->columns->count &&
                    dataset->shape[dataset->rank - 2] == set->rows->count,
-               BB_INVALID, "maps '%s' that are not over row and column", name);
+               BB_INVALID, "maps '%s' do not have the axes row and column", name);
     *values = dataset->numbers;
     *planes = dataset->count / points;
 done:
     return status;
 }
 
-// Extremes of all finite values; of sizes where the scale is logarithmic, which ends at a cycle.
+// Range of all finite values; on a logarithmic scale of magnitudes, up to one cycle.
 static void find_range(maps *set)
 {
     double low = INFINITY, high = -INFINITY;
@@ -80,7 +80,7 @@ static void find_range(maps *set)
     }
 }
 
-// A panel for every pipeline that has a finite map.
+// Adds a panel for every pipeline with a finite map.
 static bb_status take_pipelines(const bb_results *results, const double *values, bb_index planes,
                                 maps *set)
 {
@@ -89,7 +89,7 @@ static bb_status take_pipelines(const bb_results *results, const double *values,
     const bb_index points = set->rows->count * set->columns->count;
     const char *before = "Not drawn: ";
     BB_REQUIRE(names != NULL && names->is_text && names->count == planes, BB_INVALID,
-               "maps that are not over pipelines");
+               "maps do not have a pipeline axis");
     for (bb_index p = 0; p < planes; ++p) {
         bool drawn = false;
         for (bb_index i = 0; i < points && !drawn; ++i) {
@@ -112,12 +112,12 @@ static bb_status add_block(const maps *set, bb_index i, bb_figure *figure)
     bb_status status = BB_OK;
     char name[NAME_BYTES];
     (void)snprintf(name, sizeof name, "map %td", i);
-    BB_TRY(bb_figure_block(figure, name, "rows of the camera, columns across"));
+    BB_TRY(bb_figure_block(figure, name, "rows of the camera, horizontal columns"));
     for (bb_index row = 0; row < set->rows->count; ++row) {
         for (bb_index column = 0; column < set->columns->count; ++column) {
             const double value = set->panels[i].values[row * set->columns->count + column];
             const double size = set->logarithmic ? fmax(fabs(value), set->low) : value;
-            // An absent cell is no colour; fmax would make one of NaN.
+            // An absent cell has no colour; fmax would replace NaN by a colour.
             BB_TRY(isfinite(value)
                        ? bb_text_add(&figure->data, "%s%.5g", column == 0 ? "" : " ", size)
                        : bb_text_add(&figure->data, "%snan", column == 0 ? "" : " "));
@@ -128,7 +128,7 @@ done:
     return status;
 }
 
-// Where panels stand, cm.
+// Positions of panels, cm.
 typedef struct grid {
     bb_index across, rows;
     double width, height, pitch_x, pitch_y;
@@ -154,7 +154,7 @@ static bb_status lay_out(const maps *set, bb_figure *figure, grid *out)
         out->width = out->height / shape;
     }
     BB_REQUIRE(out->width > 0.5 && out->height > 0.1, BB_INVALID,
-               "--size of %g cm in height for %td rows of maps, expected at least %g",
+               "--size has a height of %g cm for %td rows of maps, expected at least %g",
                figure->height_cm, out->rows, (above_cm + 0.6) * (double)out->rows + foot);
 done:
     return status;
@@ -199,7 +199,7 @@ static bb_status set_frames(const maps *set, const grid *made, bb_figure *figure
     const double *y = set->rows->numbers;
     const double x_high = x[set->columns->count - 1];
     const double y_high = y[set->rows->count - 1];
-    const double half = 0.5 * (x[1] - x[0]); // of a cell
+    const double half = 0.5 * (x[1] - x[0]); // half a cell
     return bb_text_add(&figure->script,
                        "set multiplot\nunset colorbox\n%sset cbrange [%.9g:%.9g]\n"
                        "set xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n"
@@ -217,7 +217,8 @@ static bb_status draw_maps(const bb_plot_scene *scene, maps *set, bb_figure *fig
     grid made;
     const double stride = bb_plot_single(scene->results, "maps/stride");
     if (stride > 1.0) {
-        BB_TRY(bb_text_add(&set->note, "%sOne row and column of %g: fine fringes look coarser.",
+        BB_TRY(bb_text_add(&set->note,
+                           "%sDownsampled to one row and column of %g: fine fringes look coarser.",
                            set->note.length > 0 ? ". " : "", stride));
     }
     BB_TRY(lay_out(set, figure, &made));
@@ -238,7 +239,7 @@ done:
     return status;
 }
 
-// One map alone, from `low` to `high`.
+// Draws a single map with the range `low` to `high`.
 static bb_status draw_one(const bb_plot_scene *scene, const char *name, maps *set,
                           bb_figure *figure)
 {
@@ -254,22 +255,22 @@ done:
 
 static bb_status draw_interferogram(const bb_plot_scene *scene, bb_figure *figure)
 {
-    maps set = {.panels = {{.title = "first frame, as the reference's camera sees it"}},
+    maps set = {.panels = {{.title = "first frame of the reference's camera"}},
                 .high = 1.0,
-                .text = "share of full scale"};
+                .text = "fraction of full scale"};
     return draw_one(scene, "interferogram", &set, figure);
 }
 
 static bb_status draw_wrapped(const bb_plot_scene *scene, bb_figure *figure)
 {
-    maps set = {.panels = {{.title = "wrapped phase, as the reference sees it"}},
+    maps set = {.panels = {{.title = "wrapped phase of the reference"}},
                 .low = -3.1416,
                 .high = 3.1416,
                 .text = "rad"};
     return draw_one(scene, "wrapped", &set, figure);
 }
 
-// A map of each pipeline, on a scale of their own.
+// Draws a map of each pipeline, on a common scale.
 static bb_status draw_each(const bb_plot_scene *scene, const char *name, maps *set,
                            bb_figure *figure)
 {
@@ -293,16 +294,16 @@ static bb_status draw_unwrapped(const bb_plot_scene *scene, bb_figure *figure)
 
 static bb_status draw_error(const bb_plot_scene *scene, bb_figure *figure)
 {
-    maps set = {.logarithmic = true, .text = "rad; a cycle and more in the brightest"};
+    maps set = {.logarithmic = true, .text = "phase error [rad]; brightest: a cycle or more"};
     return draw_each(scene, "error", &set, figure);
 }
 
 static bb_status draw_parts(const bb_plot_scene *scene, bb_figure *figure)
 {
     bb_status status = BB_OK;
-    maps set = {.high = 1.0, .text = "quality, from 0 to 1; part, over the number of parts"};
+    maps set = {.high = 1.0, .text = "quality, 0 to 1; part number / number of parts"};
     const double *parts = NULL;
-    double *shares = NULL; // of parts, over how many there are
+    double *shares = NULL; // part number divided by the number of parts
     bb_index planes = 0;
     double last = 0.0;
     BB_TRY(find_maps(scene->results, "quality", &set, &set.panels[0].values, &planes));
@@ -334,7 +335,7 @@ const bb_plot_kind bb_plot_interferogram = {"interferogram",
                                             draw_interferogram,
                                             0};
 const bb_plot_kind bb_plot_wrapped = {"wrapped",
-                                      "wrapped phase that the reference unwraps",
+                                      "wrapped phase unwrapped by the reference",
                                       {"maps/wrapped", "maps/row", "maps/column"},
                                       FRINGE_REMEDY,
                                       draw_wrapped,
@@ -352,8 +353,7 @@ const bb_plot_kind bb_plot_phase_error = {"phase-error",
                                           draw_error,
                                           0};
 const bb_plot_kind bb_plot_parts = {"parts",
-                                    "how far each point of a phase can be trusted, and the parts "
-                                    "of the pupil",
+                                    "quality of each point of a phase, and the parts of the pupil",
                                     {"maps/quality", "maps/parts", "maps/row", "maps/column"},
                                     FRINGE_REMEDY,
                                     draw_parts,

@@ -18,7 +18,7 @@ enum { NAME_BYTES = 4096, MESSAGE_BYTES = 400, LOG_BYTES = 4096, TAIL_BYTES = 64
 static const char *const ends[BB_FIGURE_FORMATS] = {"%%EOF", "</svg>", "IEND", "\\endgroup"};
 static const char *const endings[BB_FIGURE_FORMATS] = {".pdf", ".svg", ".png", ".tex"};
 
-// Files in the folder where gnuplot works have one name, whatever the picture's is.
+// Files in gnuplot's working folder have a fixed name, independent of the picture's.
 #define WORK_NAME "picture"
 
 static const double MOST_SECONDS = 60.0;
@@ -37,7 +37,7 @@ static bb_status read_back(const bb_work_folder *place, const char *ending, bb_t
     ssize_t count = 0;
     (void)snprintf(name, sizeof name, WORK_NAME "%s", ending);
     const int file = bb_work_folder_open(place, name, O_RDONLY);
-    BB_REQUIRE(file >= 0, BB_IO, "gnuplot left no '%s': %s", name, strerror(errno));
+    BB_REQUIRE(file >= 0, BB_IO, "gnuplot did not write '%s': %s", name, strerror(errno));
     while ((count = read(file, block, sizeof block)) > 0) {
         BB_TRY(bb_text_add_bytes(out, block, (bb_index)count));
     }
@@ -66,14 +66,14 @@ static bb_status run(bb_work_folder *place)
     said[bytes] = '\0';
     const int how = end.ending;
     BB_REQUIRE(WIFEXITED(how) && WEXITSTATUS(how) == 0, BB_IO, "gnuplot %s %d: %.*s",
-               WIFSIGNALED(how) ? "died of signal" : "failed, exit",
+               WIFSIGNALED(how) ? "was ended by signal" : "failed with exit code",
                WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how), MESSAGE_BYTES,
                said + strspn(said, " \n"));
 done:
     return status;
 }
 
-// Draws a figure in a folder of its own.
+// Draws a figure in a separate folder.
 static bb_status work(const bb_figure *figure, bb_work_folder **out)
 {
     bb_status status = BB_OK;
@@ -87,7 +87,7 @@ done:
     return status;
 }
 
-// A full disk can end a picture early without a word of gnuplot's.
+// A full disk can truncate a picture without an error message of gnuplot.
 static bb_status check_whole(const bb_text *picture, bb_figure_format format)
 {
     bb_status status = BB_OK;
@@ -98,16 +98,16 @@ static bb_status check_whole(const bb_text *picture, bb_figure_format format)
         found = memcmp(bb_text_string(picture) + picture->length - back, end, (size_t)length) == 0;
     }
     BB_REQUIRE(found, BB_IO,
-               "gnuplot wrote part of a picture, %td bytes: is the folder of "
-               "temporary files full?",
+               "gnuplot wrote an incomplete picture of %td bytes; check whether the folder of "
+               "temporary files is full",
                picture->length);
 done:
     return status;
 }
 
-// The picture as gnuplot left it, whole, but for two texts. Cells of a map are flat: viewers of SVG
-// blend pixels that they enlarge unless each image says otherwise, and gnuplot 5.4 does not say it.
-// LaTeX reads the lines from the file `stem`.pdf.
+// Reads the complete picture with two changes. Cells of a map are marked as pixelated, because SVG
+// viewers otherwise interpolate enlarged pixels and gnuplot 5.4 does not mark them. LaTeX reads the
+// lines from the file `stem`.pdf.
 static bb_status read_picture(const bb_work_folder *place, bb_figure_format format,
                               const char *stem, bb_text *out)
 {
@@ -122,7 +122,7 @@ static bb_status read_picture(const bb_work_folder *place, bb_figure_format form
     const char *end = rest + picture.length;
     const char *found = NULL;
     BB_REQUIRE(format != BB_FIGURE_TEX || strstr(rest, mark) != NULL, BB_IO,
-               "gnuplot's LaTeX names no picture '%s'", mark);
+               "gnuplot's LaTeX output does not include picture '%s'", mark);
     while (mark != NULL && (found = strstr(rest, mark)) != NULL) {
         BB_TRY(bb_text_add_bytes(out, rest, found - rest));
         BB_TRY(format == BB_FIGURE_TEX

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of a wafer's temperatures: a map of one light step, probes over time.
+// Pictures of a wafer's temperatures: a map of one light step, and probes over time.
 #include "sim/report/plot.h"
 
 #include <math.h>
@@ -9,17 +9,17 @@
 
 enum { NAME_BYTES = 200 };
 
-// A map of temperatures over the cells of the wafer.
+// Map of temperatures over the cells of the wafer.
 typedef struct heat_map {
     const bb_dataset *x, *y;  // centres, mm
     const bb_dataset *rises;  // [1][y][x] in the last light step, K
-    const bb_dataset *inputs; // [light steps][cells] of all, from a level of their own; NULL:
-                              // the last is drawn
+    const bb_dataset *inputs; // [light steps][cells] of all steps, relative to another level; NULL:
+                              // draw the last step
     bb_index step;            // from 0
-    double exposure, radius;  // of the wafer, mm
+    double exposure, radius;  // radius of the wafer, mm
 } heat_map;
 
-// The exposure that is asked for, else the last of the file.
+// Finds the requested exposure, else the last one of the file.
 static void find_exposure(const bb_plot_scene *scene, heat_map *out)
 {
     const bb_results *results = scene->results;
@@ -47,16 +47,16 @@ static bb_status open_map(const bb_plot_scene *scene, heat_map *out)
                       .radius = bb_plot_single(results, "view/wafer_radius_mm")};
     find_exposure(scene, out);
     BB_REQUIRE(out->rises != NULL || scene->exposure == NULL, BB_INVALID,
-               "--exposure %s: the file has no temperatures of it", scene->exposure);
+               "--exposure %s: the file has no temperatures of this exposure", scene->exposure);
     BB_REQUIRE(out->rises != NULL && out->x->count > 1 && out->y->count > 1 &&
                    out->rises->count == out->x->count * out->y->count,
-               BB_INVALID, "no temperatures over x and y in the file");
+               BB_INVALID, "the file has no temperatures over x and y");
     if (scene->step > 0) {
         (void)snprintf(path, sizeof path, "operators/S_%.0f", out->exposure);
         out->inputs = bb_results_find(results, path);
         BB_REQUIRE(out->inputs != NULL && out->inputs->rank == 2 &&
                        out->inputs->shape[1] >= out->rises->count,
-                   BB_INVALID, "no temperatures of all light steps in the file");
+                   BB_INVALID, "the file does not have the temperatures of all light steps");
         BB_REQUIRE(scene->step <= out->inputs->shape[0], BB_INVALID,
                    "--step %td, expected 1 to %td", scene->step, out->inputs->shape[0]);
         out->step = scene->step - 1;
@@ -65,7 +65,8 @@ done:
     return status;
 }
 
-// Rise above the water. Overlay may count from another level, which is the same in all steps.
+// Temperature rise above the water. Overlay may count from another level, which is the same in all
+// steps.
 static double rise_at(const heat_map *map, bb_index cell)
 {
     const double last = map->rises->numbers[cell];
@@ -86,7 +87,7 @@ static bb_status add_map(const heat_map *map, double *low, double *high, bb_figu
     BB_TRY(bb_figure_block(figure, "temperature", "rows of y, columns of x [K]"));
     for (bb_index row = 0; row < map->y->count; ++row) {
         for (bb_index column = 0; column < map->x->count; ++column) {
-            // Cells beside the wafer hold no temperature.
+            // Cells outside the wafer have no temperature.
             const bool beside = hypot(map->x->numbers[column], map->y->numbers[row]) > map->radius;
             const double value = beside ? NAN : rise_at(map, row * map->x->count + column);
             *low = value < *low ? value : *low;
@@ -155,7 +156,7 @@ const bb_plot_kind bb_plot_heat = {"heat",
                                    draw_heat,
                                    BB_PLOT_TAKES_STEP};
 
-// Probes of a file, as many as there are colours.
+// Probes of a file, limited to the number of colours.
 typedef struct probes {
     const bb_dataset *time;
     const bb_dataset *shown[BB_FIGURE_COLOURS];
@@ -181,12 +182,12 @@ static bb_status gather_probes(const bb_results *results, probes *out)
                                                 (int)out->count % 5 + 1};
         out->shown[out->count++] = dataset;
     }
-    BB_REQUIRE(out->count > 0, BB_INVALID, "no probe in the file");
+    BB_REQUIRE(out->count > 0, BB_INVALID, "the file has no probes");
 done:
     return status;
 }
 
-// Steps beyond the dots of a page add nothing but bytes.
+// Thins out steps: more steps than dots of a page only increase the size.
 static bb_status add_probes(const probes *set, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -220,7 +221,7 @@ static bb_status draw_probes(const bb_plot_scene *scene, bb_figure *figure)
     bb_figure_box margins = {2.1, 1.0, 0.25, 0.2};
     bb_figure_box axes;
     BB_TRY(gather_probes(scene->results, &set));
-    (void)snprintf(note, sizeof note, "%td more probes are in the file.", set.more);
+    (void)snprintf(note, sizeof note, "The file has %td more probes.", set.more);
     if (isnan(figure->height_cm)) {
         figure->height_cm = 0.6 * figure->width_cm;
     }
@@ -229,8 +230,8 @@ static bb_status draw_probes(const bb_plot_scene *scene, bb_figure *figure)
     BB_TRY(bb_figure_begin(figure, scene->results, set.more > 0 ? note : NULL));
     margins.y_high += 0.3 * bb_figure_key_rows(set.keys, set.count, figure->width_cm - 2.2);
     BB_TRY(bb_figure_margins(figure, margins, &axes));
-    BB_TRY(bb_figure_name_axes(figure, axes, "time since the first wafer was gripped [s]", NULL));
-    // Farther out than usual: the numbers may be long.
+    BB_TRY(bb_figure_name_axes(figure, axes, "time since the first wafer was clamped [s]", NULL));
+    // Placed farther left than usual, since the numbers may be long.
     BB_TRY(bb_figure_write(figure, 0.35, 0.5 * (axes.y_low + axes.y_high), "temperature rise [K]",
                            BB_FIGURE_POINTS, "center rotate by 90"));
     BB_TRY(bb_figure_write_keys(figure, set.keys, set.count, axes));

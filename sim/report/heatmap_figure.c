@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The picture of a pipeline over two swept keys: a cell a pair of values.
+// Picture of a pipeline over two swept keys: one cell for each pair of values.
 #include "sim/report/plane.h"
 #include "sim/report/plot.h"
 
@@ -35,7 +35,7 @@ static double row_names_cm(const bb_plane *set)
     return widest;
 }
 
-// The scale of colours right of the cells, with the ends' and the middle's numbers.
+// Draws the colour scale to the right of the cells, with numbers at the ends and the middle.
 static bb_status draw_scale(const bb_plane *set, bb_figure_box axes, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -65,7 +65,7 @@ done:
     return status;
 }
 
-// Lines across a cell whose points failed.
+// Adds lines across a cell with failed points.
 static bb_status add_hatch(double x, double y, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -106,7 +106,7 @@ static bb_status add_cells(const bb_plane *set, bb_figure_box axes, bb_figure *f
     bb_index hatched = 0;
     char text[BB_PLANE_NAME];
     BB_TRY(bb_figure_block(figure, "cells",
-                           "column, row, their edges, colour, value (nan: none finished)"));
+                           "column, row, their edges, colour, value (nan: all failed)"));
     for (bb_index i = 0; i < set->rows * set->columns; ++i) {
         const bb_index row = i / set->columns;
         const bb_index column = i % set->columns;
@@ -117,7 +117,7 @@ static bb_status add_cells(const bb_plane *set, bb_figure_box axes, bb_figure *f
                                   figure));
         hatched += set->fails[i] > 0;
         (void)snprintf(text, sizeof text, "%.2g", set->worst[i]);
-        // LaTeX's texts are all black, and would not show on dark cells.
+        // LaTeX texts are black and illegible on dark cells.
         if (isfinite(set->worst[i]) && figure->format != BB_FIGURE_TEX && height > 0.4 &&
             bb_figure_text_cm(text, BB_FIGURE_SMALL_POINTS) + 0.1 < width) {
             BB_TRY(bb_figure_write(
@@ -148,13 +148,14 @@ static bb_status note_failures(bb_plane *set)
         absent = absent || set->runs[i] == 0;
     }
     if (failed) {
-        BB_TRY(bb_text_add(&set->note, "Hatched: failed at a point there; grey: at every one. "));
+        BB_TRY(bb_text_add(&set->note,
+                           "Hatched: failed at some points; grey: failed at all points. "));
     }
     if (absent) {
         BB_TRY(bb_text_add(&set->note, "White: not run. "));
     }
     if (set->logarithmic) {
-        BB_TRY(bb_text_add(&set->note, "Colours by logarithm. "));
+        BB_TRY(bb_text_add(&set->note, "Logarithmic colour scale. "));
     }
 done:
     return status;

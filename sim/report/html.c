@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-// Bytes of the character of UTF-8 that a text begins with, 0 where it is none.
+// Length of the UTF-8 character at the start of a text, 0 if invalid.
 static int character_bytes(const unsigned char *text)
 {
     const int bytes = text[0] < 0x80                       ? 1
@@ -79,7 +79,7 @@ static const char head[] =
     ".scroll{overflow:visible}table{font-size:7.5pt}th,td{padding:.1rem .3rem}}\n"
     "</style>\n<title>";
 
-// Numbers sort by what is stored, texts by their letters; what is absent comes last.
+// Numbers are sorted by stored value, texts alphabetically; absent values come last.
 static const char script[] =
     "<script>\n"
     "for (const button of document.querySelectorAll('th button')) {\n"
@@ -231,7 +231,7 @@ bb_status bb_html_close_table(bb_text *out)
     return bb_text_add(out, "</tbody></table></div>\n");
 }
 
-// Bytes of a text at which an identifier follows, 0 where none does.
+// Offset in a text at which an identifier follows, 0 if there is none.
 static size_t before_identifier(const char *text)
 {
     static const char *const marks[] = {" id=\"", " id='", "href=\"#", "href='#", "url(#"};
@@ -276,7 +276,7 @@ bb_status bb_html_add_picture(const char *svg, const char *prefix, const char *c
     }
     const char *inside = start == NULL ? NULL : strchr(start, '>');
     BB_REQUIRE(inside != NULL && end != NULL && inside < end, BB_IO,
-               "gnuplot wrote no picture in SVG");
+               "gnuplot did not write an SVG picture");
     BB_TRY(bb_text_add(out, "<div class=\"%s\">", class));
     BB_TRY(bb_text_add_bytes(out, start, inside - start));
     BB_TRY(add_element(" role=\"img\" aria-label=\"", title, "\">", out));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fraction of the ceiling that kernels reach, as bars: a group per kernel, a bar per back end and
-// device, from one or several files of a bench. Figures 6 (processors) and 7 (GPUs) of the paper of
-// the kernel language, whose ranges stand behind the bars.
+// Fraction of the roofline reached by kernels, as bars: a group for each kernel, a bar for each
+// back end and device, from one or several benchmark files. The bands are the ranges of figures 6
+// (processors) and 7 (GPUs) of the paper on the kernel language.
 #include "core/memory.h"
 #include "sim/report/plot.h"
 
@@ -13,16 +13,16 @@
 enum { MOST_BARS = 512, MOST_KERNELS = 24, MOST_SERIES = 6, NAME_BYTES = 48, TEXT_BYTES = 200 };
 enum { FAMILIES = 2, TYPES = 2, PANELS = FAMILIES * TYPES };
 
-static const double pair_cm = 12.0; // of page, from which on SP stands beside DP
+static const double pair_cm = 12.0; // page width from which SP and DP are side by side
 static const double most_height_cm = 5.0;
-static const double most_share = 1.1;  // of the axis
-static const double beside_cm = 1.5;   // of a panel, for its numbers and its name
-static const double below_cm = 1.75;   // for the names of kernels
-static const double above_cm = 0.45;   // for its title
-static const double name_points = 6.0; // of a kernel
-static const double group_width = 0.8; // of the room of a kernel
+static const double most_share = 1.1;  // end of the axis
+static const double beside_cm = 1.5;   // left of a panel, for its numbers and its label
+static const double below_cm = 1.75;   // below a panel, for the names of kernels
+static const double above_cm = 0.45;   // above a panel, for its title
+static const double name_points = 6.0; // size of kernel names
+static const double group_width = 0.8; // fraction of the width of a kernel
 
-// Processors and GPUs, with the range that the paper reports.
+// Processors and GPUs, with the range reported in the paper.
 static const struct {
     const char *name;
     double low, high;
@@ -31,8 +31,8 @@ static const char *const type_names[TYPES] = {"SP", "DP"};
 
 typedef struct chart_bar {
     int kernel, series, type;
-    double share;         // of the bound
-    double library_share; // what a library reaches of it; NaN: none
+    double share;         // fraction of the bound
+    double library_share; // fraction reached by a library; NaN: none
     char text[TEXT_BYTES];
 } chart_bar;
 
@@ -50,7 +50,7 @@ typedef struct bar_chart {
     int series_count;
 } bar_chart;
 
-// Parts of a benchmark's name, "kernel-NAME-TYPE-DEVICE"; false: it is no such name.
+// Splits a benchmark name "kernel-NAME-TYPE-DEVICE"; false for other names.
 static bool split_name(const char *name, char kernel[NAME_BYTES], int *type, const char **device)
 {
     static const char head[] = "kernel-";
@@ -65,8 +65,8 @@ static bool split_name(const char *name, char kernel[NAME_BYTES], int *type, con
     return *type == 1 || strncmp(last - 3, "-sp", 3) == 0;
 }
 
-// The name's part of a device's text, which its driver follows, with what compiled the kernel. The
-// processor's OpenCL is PoCL; others are taken for those of GPUs.
+// Names a series by the device's name, without its driver, and the compiler. OpenCL on a processor
+// is PoCL; other OpenCL platforms are assumed to be GPUs.
 static void name_series(const char *device, const char *text, bar_series *out)
 {
     const bool is_opencl = strcmp(device, "opencl") == 0;
@@ -89,8 +89,8 @@ static bb_status find_kernel(const char *name, bar_chart *found, int *out)
             goto done;
         }
     }
-    BB_REQUIRE(found->kernel_count < MOST_KERNELS, BB_INVALID, "more than %d kernels are not drawn",
-               MOST_KERNELS);
+    BB_REQUIRE(found->kernel_count < MOST_KERNELS, BB_INVALID,
+               "the file has more than %d kernels, the limit of the picture", MOST_KERNELS);
     (void)snprintf(found->kernels[found->kernel_count++], NAME_BYTES, "%s", name);
 done:
     return status;
@@ -107,7 +107,8 @@ static bb_status find_series(const char *device, const char *text, bar_chart *fo
         }
     }
     BB_REQUIRE(found->series_count < MOST_SERIES, BB_INVALID,
-               "more than %d back ends and devices are not drawn", MOST_SERIES);
+               "the file has more than %d back ends and devices, the limit of the picture",
+               MOST_SERIES);
     found->series[found->series_count++] = wanted;
 done:
     return status;
@@ -136,10 +137,11 @@ static bb_status add_bar(const bb_results *results, bb_index row, bar_chart *fou
         const chart_bar *other = &found->bars[i];
         BB_REQUIRE(other->kernel != bar.kernel || other->series != bar.series ||
                        other->type != bar.type,
-                   BB_INVALID, "%s of %s is in two files", name, found->series[bar.series].label);
+                   BB_INVALID, "%s of %s is in two files; give one of them", name,
+                   found->series[bar.series].label);
     }
-    BB_REQUIRE(found->bar_count < MOST_BARS, BB_INVALID, "more than %d bars are not drawn",
-               MOST_BARS);
+    BB_REQUIRE(found->bar_count < MOST_BARS, BB_INVALID,
+               "the files have more than %d bars, the limit of the picture", MOST_BARS);
     (void)snprintf(bar.text, sizeof bar.text, "%s, %s, %.80s: %.2f of %s", kernel,
                    type_names[bar.type], found->series[bar.series].label, share,
                    against == NULL ? "its bound" : against->texts[row]);
@@ -164,20 +166,21 @@ static bb_status gather(const bb_plot_scene *scene, bar_chart *found)
         BB_REQUIRE(names != NULL && names->is_text && shares != NULL && !shares->is_text &&
                        devices != NULL && devices->is_text && shares->count == names->count &&
                        devices->count == names->count,
-                   BB_INVALID, "file %d is none of 'bitbudget-bench' with the benchmarks kernel-*",
+                   BB_INVALID,
+                   "file %d is not a file of 'bitbudget-bench' with the benchmarks kernel-*",
                    file + 1);
         for (bb_index row = 0; row < names->count; ++row) {
             BB_TRY(add_bar(results, row, found));
         }
     }
-    BB_REQUIRE(found->bar_count > 0, BB_INVALID, "no benchmark kernel-* was measured");
+    BB_REQUIRE(found->bar_count > 0, BB_INVALID, "the file has no results of benchmarks kernel-*");
 done:
     return status;
 }
 
-// Where panels stand: processors above GPUs, SP beside DP where there is room.
+// Positions of panels: processors above GPUs, SP next to DP if there is room.
 typedef struct panel_grid {
-    bool has_panel[PANELS]; // family * TYPES + type, where there is a bar
+    bool has_panel[PANELS]; // family * TYPES + type, true if it has bars
     int columns, rows;
     int column[PANELS], row[PANELS];
 } panel_grid;
@@ -205,7 +208,7 @@ static panel_grid lay_out(const bar_chart *found, double width_cm)
     return grid;
 }
 
-// A panel's series of its family, and the place of one among them.
+// Number of series of a panel's family, and the index of one among them.
 static int count_series(const bar_chart *found, int family, int series, int *place)
 {
     int count = 0;
@@ -239,7 +242,7 @@ done:
     return status;
 }
 
-// A library's share is a line across the bar.
+// The fraction reached by a library is drawn as a line across the bar.
 static bb_status add_bars(const bar_chart *found, int panel, bb_figure_box axes, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -247,7 +250,8 @@ static bb_status add_bars(const bar_chart *found, int panel, bb_figure_box axes,
     char name[NAME_BYTES];
     (void)snprintf(name, sizeof name, "panel %d", panel);
     BB_TRY(bb_figure_block(
-        figure, name, "left edge, right edge, share of the bound, series, share of a library"));
+        figure, name,
+        "left edge, right edge, fraction of the bound, series, fraction of a library"));
     for (int i = 0; i < found->bar_count; ++i) {
         const chart_bar *bar = &found->bars[i];
         if (found->series[bar->series].family * TYPES + bar->type == panel) {
@@ -281,7 +285,7 @@ static bb_status draw_panel(const bar_chart *found, int panel, bb_figure_box axe
     char title[NAME_BYTES];
     (void)snprintf(title, sizeof title, "%s, %s", families[family].name, type_names[panel % TYPES]);
     BB_TRY(bb_figure_place(figure, axes));
-    BB_TRY(bb_figure_name_axes(figure, axes, NULL, "share of the bound"));
+    BB_TRY(bb_figure_name_axes(figure, axes, NULL, "fraction of the bound"));
     BB_TRY(bb_figure_write(figure, 0.5 * (axes.x_low + axes.x_high), axes.y_high + 0.2, title,
                            BB_FIGURE_POINTS, "center"));
     for (int k = 0; k < found->kernel_count; ++k) {
@@ -309,7 +313,7 @@ static int fill_keys(const bar_chart *found, bool has_library, bb_figure_key *ke
     }
     keys[count++] = (bb_figure_key){"range of the paper", "#e4e4e4", 5, 0};
     if (has_library) {
-        keys[count++] = (bb_figure_key){"a library on the same data", BB_FIGURE_BLACK, 0, 1};
+        keys[count++] = (bb_figure_key){"library on the same data", BB_FIGURE_BLACK, 0, 1};
     }
     return count;
 }
@@ -331,14 +335,14 @@ static bb_status draw_found(const bb_plot_scene *scene, const bar_chart *found, 
         figure->height_cm =
             grid.rows * (fmin(0.55 * width, most_height_cm) + below_cm + above_cm) + keys_cm + 1.5;
     }
-    BB_TRY(bb_figure_begin(figure, scene->results,
-                           "Bounds are measured in the rounds of the kernel: a copy, a triad or a "
-                           "read of the same bytes; for gemm the BLAS on a processor, chains of "
-                           "fma on a GPU."));
+    BB_TRY(bb_figure_begin(
+        figure, scene->results,
+        "Bounds are measured together with the kernel: a copy, a triad or a read of the same "
+        "bytes; for gemm the BLAS on a processor, chains of fma on a GPU."));
     const double pitch = (figure->height_cm - figure->foot_cm - keys_cm) / grid.rows;
     const double height = pitch - below_cm - above_cm;
     BB_REQUIRE(width > 2.0 && height > 1.2, BB_INVALID,
-               "--size of %g x %g cm has no room for %d by %d panels", figure->width_cm,
+               "--size of %g x %g cm is too small for %d by %d panels", figure->width_cm,
                figure->height_cm, grid.columns, grid.rows);
     BB_TRY(bb_text_add(&figure->script, "unset xtics\nset grid ytics linecolor '#d8d8d8' linewidth "
                                         "0.5\nset multiplot\n"));
@@ -370,7 +374,7 @@ done:
 
 const bb_plot_kind bb_plot_kernels = {
     "kernels",
-    "share of the roofline reached by kernels, by back end, on processors and GPUs",
+    "fraction of the roofline reached by kernels, by back end, on processors and GPUs",
     {"results/benchmark", "results/kernel_share", "results/device"},
     "a file of 'bitbudget-bench' with the benchmarks kernel-*",
     draw_kernels,

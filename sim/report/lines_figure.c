@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The picture of a pipeline along a swept key: a line a value of another.
+// Picture of a pipeline along a swept key: one line for each value of another key.
 #include "sim/report/plane.h"
 #include "sim/report/plot.h"
 
@@ -11,7 +11,7 @@ enum { MOST_LINES = 8 };
 
 static const int marks[MOST_LINES] = {7, 5, 9, 13, 11, 6, 4, 8};
 
-// Which rows are drawn, evenly, where there are more than fit.
+// Row of a line; if there are too many rows, an even selection.
 static bb_index drawn_row(const bb_plane *set, bb_index line, bb_index lines)
 {
     return lines <= 1 ? 0 : line * (set->rows - 1) / (lines - 1);
@@ -22,7 +22,7 @@ static double across(const bb_plane *set, bb_index column)
     return set->x->is_text ? (double)column : set->x->numbers[column];
 }
 
-// Axes of values, and where NaN and what has no logarithm stand.
+// Axes of values, and the presence of NaN and of values without a logarithm.
 typedef struct frame {
     double x_low, x_high, y_low, y_high;
     bool x_log, floor, failed;
@@ -80,7 +80,7 @@ static bb_status add_line(const bb_plane *set, const frame *where, bb_index line
     char name[BB_PLANE_NAME];
     bb_index crosses = 0;
     (void)snprintf(name, sizeof name, "line %td", line);
-    BB_TRY(bb_figure_block(figure, name, "key, worst value; nan: none finished"));
+    BB_TRY(bb_figure_block(figure, name, "key, worst value; nan: all failed"));
     for (bb_index c = 0; c < set->columns; ++c) {
         const bb_index cell = row * set->columns + c;
         const double x = across(set, c);
@@ -113,7 +113,7 @@ done:
     return status;
 }
 
-// Numbers between powers of ten, where there are few of those.
+// Adds numbers between powers of ten if there are few of these.
 static bb_status add_numbers(const frame *where, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -180,11 +180,11 @@ static bb_status end_note(bb_plane *set, const frame *where, bb_index lines)
 {
     bb_status status = BB_OK;
     if (lines < set->rows) {
-        BB_TRY(bb_text_add(&set->note, "%td of %td values of %s are drawn. ", lines, set->rows,
+        BB_TRY(bb_text_add(&set->note, "%td of %td values of %s are shown. ", lines, set->rows,
                            bb_plane_y_name(set)));
     }
     if (where->failed) {
-        BB_TRY(bb_text_add(&set->note, "Crosses on the lower edge: failed at a point there. "));
+        BB_TRY(bb_text_add(&set->note, "Crosses on the lower edge: failed at some points. "));
     }
     if (where->floor && set->logarithmic) {
         BB_TRY(bb_text_add(&set->note, "Marks on the lower edge: 0 or below. "));

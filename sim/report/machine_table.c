@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-// As the file has it, and what follows from it.
+// Row of the file and derived values.
 typedef struct machine {
     const char *name, *memory, *source, *price_source;
     int kind;
@@ -37,28 +37,28 @@ static const bb_key machine_keys[] = {
     {.name = "name", TEXT(name), .meaning = "Name of the machine."},
     {.name = "kind", .kind = BB_KEY_CHOICE, .offset = offsetof(machine, kind), .choices = kinds,
      .meaning = "Kind of machine."},
-    {.name = "year", YEAR(year), .meaning = "When it came to market."},
+    {.name = "year", YEAR(year), .meaning = "Year of introduction."},
     {.name = "single_gflop_per_s", NUMBER(single_gflop_per_s, "GFLOP/s", 1e9),
-     .meaning = "Peak in single precision, without units for matrices."},
+     .meaning = "Peak in single precision without matrix units."},
     {.name = "memory", TEXT(memory), .meaning = "Kind of its memory: HBM2, DDR4."},
     {.name = "memory_gb_per_s", NUMBER(memory_gb_per_s, "GB/s", 1e9),
      .meaning = "Bandwidth of its memory."},
     {.name = "memory_gb", NUMBER(memory_gb, "GB", 1e9), .meaning = "Size of its memory."},
     {.name = "power_w", NUMBER(power_w, "W", 1e9), .optional = true,
-     .meaning = "Power that it is built for, of a board all of it."},
-    {.name = "source", TEXT(source), .meaning = "Where these numbers are from."},
+     .meaning = "Design power, of the whole board if it is one."},
+    {.name = "source", TEXT(source), .meaning = "Source of these numbers."},
     {.name = "price_usd", NUMBER(price_usd, "USD", 1e12), .optional = true,
      .meaning = "Price in dollars of its year."},
-    {.name = "price_year", YEAR(price_year), .optional = true, .meaning = "When it cost that."},
+    {.name = "price_year", YEAR(price_year), .optional = true, .meaning = "Year of the price."},
     {.name = "price_source", TEXT(price_source), .optional = true, .meaning = "Source of the price."},
 };
 static const bb_schema machine_schema = BB_SCHEMA("machine", machine, machine_keys);
 
 static const bb_key file_keys[] = {
     {.name = "title", .kind = BB_KEY_TEXT, .offset = offsetof(machine_file, title),
-     .meaning = "A line for the reader."},
+     .meaning = "Title of the table."},
     {.name = "machines", .kind = BB_KEY_RECORDS, .schema = &machine_schema, .minimum_count = 1,
-     .offset = offsetof(machine_file, machines), .meaning = "A machine each."},
+     .offset = offsetof(machine_file, machines), .meaning = "Machines, one record each."},
 };
 static const bb_schema file_schema = BB_SCHEMA("machines", machine_file, file_keys);
 
@@ -69,20 +69,20 @@ static const bb_output outputs[] = {
      BB_MEMBER(machine, single_gflop_per_s), .scale = 1e9},
     {"memory_bytes_per_s", "machine", "byte s-1", "bandwidth of its memory",
      BB_MEMBER(machine, memory_gb_per_s), .scale = 1e9},
-    {"power_w", "machine", "W", "power that it is built for", BB_MEMBER(machine, power_w)},
-    {"price_usd", "machine", "USD", "price, of its year", BB_MEMBER(machine, price_usd)},
-    {"product_flops_per_s", "machine", "s-1", "y = A x in single precision, at most",
+    {"power_w", "machine", "W", "design power", BB_MEMBER(machine, power_w)},
+    {"price_usd", "machine", "USD", "price in dollars of its year", BB_MEMBER(machine, price_usd)},
+    {"product_flops_per_s", "machine", "s-1", "attainable rate of y = A x in single precision",
      BB_MEMBER(machine, product)},
-    {"product_flops_per_usd", "machine", "s-1 USD-1", "the same a dollar",
+    {"product_flops_per_usd", "machine", "s-1 USD-1", "the same per dollar",
      BB_MEMBER(machine, product_per_usd)},
-    {"product_flops_per_w", "machine", "s-1 W-1", "the same a watt",
+    {"product_flops_per_w", "machine", "s-1 W-1", "the same per watt",
      BB_MEMBER(machine, product_per_w)},
 };
 // clang-format on
 static const bb_output_table machine_outputs = {"/machines", NULL, "machines", "machine",
                                                 BB_OUTPUT_ROWS(outputs)};
 
-// A price is nothing without its year and who says so.
+// A price needs its year and source.
 static bb_status check(const bb_list *machines, const char *path, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -93,7 +93,7 @@ static bb_status check(const bb_list *machines, const char *path, bb_problems *p
             priced != (items[m].price_source != NULL)) {
             const bb_place whole_file = {.origin = path};
             BB_TRY(bb_problems_add(problems, whole_file,
-                                   "machines[%td] (%s): expected price_usd, price_year and "
+                                   "machines[%td] (%s): set all of price_usd, price_year and "
                                    "price_source, or none of them",
                                    m, items[m].name));
         }
@@ -126,7 +126,7 @@ bb_status bb_machine_table_read(const char *path, bb_results *results)
     if (tree != NULL && problems.count == 0) {
         BB_TRY(check(&found.machines, path, &problems));
     }
-    // Without the end of the last line, which whatever prints it adds.
+    // Without the last line end, which is added when printed.
     BB_REQUIRE(problems.count == 0, BB_INVALID, "%.*s", (int)problems.lines.length - 1,
                bb_text_string(&problems.lines));
     machine *items = found.machines.items;

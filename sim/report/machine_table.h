@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table of machines with their peaks, prices and sources, as a file describes it
-// (configs/machines.yaml), for pictures.
+// Table of machines with their peaks, prices and sources, read from a file (configs/machines.yaml),
+// for pictures.
 //
 //     title: machines for a product
 //     machines:
@@ -13,12 +13,12 @@
 
 #include "sim/output/results.h"
 
-/// Operations a byte of y = A x in single precision: two of every element, which has four bytes.
+/// Operations per byte of y = A x in single precision: two for every element of four bytes.
 #define BB_MACHINE_TABLE_PRODUCT 0.5
 
-/// Fills results with /machines: a dataset a key, over `machine`, and what each reaches at the
-/// product's operations a byte, plain, a dollar and a watt. Numbers that are left out are NaN.
-/// Errors: BB_IO, BB_INVALID (the problems of the file, a line each), BB_MEMORY.
+/// Fills results with /machines: a dataset for each key, over `machine`, and the attainable rate at
+/// the product's operations per byte, absolute, per dollar and per watt. Missing numbers are NaN.
+/// Errors: BB_IO, BB_INVALID (the problems of the file, one line each), BB_MEMORY.
 BB_CHECKED bb_status bb_machine_table_read(const char *path, bb_results *results);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rooflines of a table of machines, plain and divided by price and by power, with what each reaches
-// at the operations a byte of a product y = A x: Figure 4 of Bamakhrama et al. (2019).
+// Rooflines of a table of machines, absolute, per price and per power, with the attainable rate at
+// the operations per byte of a product y = A x: Figure 4 of Bamakhrama et al. (2019).
 #include "sim/report/machine_table.h"
 #include "sim/report/plot.h"
 
@@ -11,14 +11,14 @@
 
 enum { NAME_BYTES = 64, MOST_MACHINES = 24, PANELS = 3, MARKS = 11 };
 
-// Operations a byte.
+// Operations per byte.
 static const double low_x = 0.1;
 static const double high_x = 100.0;
 
-static const double beside_cm = 1.55; // of a panel, for its numbers and its name
+static const double beside_cm = 1.55; // left of a panel, for its numbers and its label
 static const double below_cm = 1.0;
 static const double right_cm = 0.4; // half of the last number
-static const double row_cm = 12.0;  // of page, from which on panels stand in a row
+static const double row_cm = 12.0;  // page width from which panels are side by side
 
 // Divisor of peak and bandwidth, and the quantity drawn.
 typedef struct panel {
@@ -28,8 +28,8 @@ typedef struct panel {
 
 static const panel panels[PANELS] = {
     {"GFLOP/s", NULL, "machines/product_flops_per_s", 1e-9},
-    {"MFLOP/s a dollar", "machines/price_usd", "machines/product_flops_per_usd", 1e-6},
-    {"GFLOP/s a watt", "machines/power_w", "machines/product_flops_per_w", 1e-9},
+    {"MFLOP/s per dollar", "machines/price_usd", "machines/product_flops_per_usd", 1e-6},
+    {"GFLOP/s per watt", "machines/power_w", "machines/product_flops_per_w", 1e-9},
 };
 
 typedef struct machines {
@@ -39,7 +39,7 @@ typedef struct machines {
     bb_figure_key keys[MOST_MACHINES + 1];
 } machines;
 
-// Kinds have their colours, machines of a kind their marks.
+// Chooses a colour by kind, and a mark for each machine of a kind.
 static void choose_key(const machines *found, bb_index m, bb_figure_key *out)
 {
     static const int marks[MARKS] = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12, 2};
@@ -63,8 +63,9 @@ static bb_status gather(const bb_results *results, machines *out)
     out->peak = bb_results_find(results, "machines/single_flops_per_s");
     out->read = bb_results_find(results, "machines/memory_bytes_per_s");
     out->count = out->names->count;
-    BB_REQUIRE(out->count <= MOST_MACHINES, BB_INVALID, "%td machines, at most %d are drawn",
-               out->count, MOST_MACHINES);
+    BB_REQUIRE(out->count <= MOST_MACHINES, BB_INVALID,
+               "the table has %td machines, the limit of the picture is %d", out->count,
+               MOST_MACHINES);
     for (int p = 0; p < PANELS; ++p) {
         out->divisors[p] =
             panels[p].divisor == NULL ? NULL : bb_results_find(results, panels[p].divisor);
@@ -74,19 +75,19 @@ static bb_status gather(const bb_results *results, machines *out)
         choose_key(out, m, &out->keys[m]);
     }
     out->keys[out->count] =
-        (bb_figure_key){"y = A x, 0.5 operations a byte", BB_FIGURE_BLACK, 0, 2};
+        (bb_figure_key){"y = A x, 0.5 operations per byte", BB_FIGURE_BLACK, 0, 2};
 done:
     return status;
 }
 
-// Factor of a machine's rates in a panel; NaN without price or power.
+// Scale factor of a machine's rates in a panel; NaN without price or power.
 static double share_of(const machines *found, int p, bb_index m)
 {
     const bb_dataset *divisor = found->divisors[p];
     return divisor == NULL ? panels[p].scale : panels[p].scale / divisor->numbers[m];
 }
 
-// "Without a price, and so not a dollar: A, B."
+// Adds the machines missing in a panel: "Without a price in the table: A, B."
 static bb_status add_absent(const machines *found, int p, const char *before, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -105,10 +106,9 @@ done:
 static bb_status write_note(const machines *found, bb_text *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_text_add(out,
-                       "Peaks and bandwidths as the table states, single precision; prices are "
-                       "dollars of their year, power is what a board or a processor is built "
-                       "for. Blue: processors, vermilion: GPUs, green: FPGAs."));
+    BB_TRY(bb_text_add(out, "Peaks and bandwidths as in the table, single precision; prices in "
+                            "dollars of their year, design power of a board or a processor. Blue: "
+                            "processors, vermilion: GPUs, green: FPGAs."));
     BB_TRY(add_absent(found, 1, " Without a price in the table: ", out));
     BB_TRY(add_absent(found, 2, " Without a power in the table: ", out));
 done:
@@ -128,11 +128,11 @@ static bb_status add_lines(const machines *found, int p, bb_figure *figure)
             continue;
         }
         (void)snprintf(name, sizeof name, "roof %d %td", p, m);
-        BB_TRY(bb_figure_block(figure, name, "operations a byte, rate"));
+        BB_TRY(bb_figure_block(figure, name, "operations per byte, rate"));
         BB_TRY(bb_text_add(&figure->data, "%.6g %.6g\n%.6g %.6g\n%.6g %.6g\n", low_x, read * low_x,
                            peak / read, peak, high_x, peak));
         (void)snprintf(name, sizeof name, "product %d %td", p, m);
-        BB_TRY(bb_figure_block(figure, name, "operations a byte, rate"));
+        BB_TRY(bb_figure_block(figure, name, "operations per byte, rate"));
         BB_TRY(bb_text_add(&figure->data, "%.6g %.6g\n", BB_MACHINE_TABLE_PRODUCT,
                            panels[p].scale * found->products[p]->numbers[m]));
         BB_TRY(bb_text_add(&figure->script,
@@ -158,7 +158,7 @@ static bb_status draw_panel(const machines *found, int p, bb_figure_box axes, bb
         peak_rate = fmax(peak_rate, share_of(found, p, m) * found->peak->numbers[m]);
     }
     BB_TRY(bb_figure_place(figure, axes));
-    BB_TRY(bb_figure_name_axes(figure, axes, "operations a byte", panels[p].label));
+    BB_TRY(bb_figure_name_axes(figure, axes, "operations per byte", panels[p].label));
     BB_TRY(bb_figure_log_axis(figure, "x", low_x, high_x, axes.x_high - axes.x_low));
     BB_TRY(bb_figure_log_axis(figure, "y", floor_rate / 1.5, peak_rate * 1.5,
                               axes.y_high - axes.y_low));
@@ -171,7 +171,7 @@ done:
     return status;
 }
 
-// Panels that some machine is drawn in.
+// Counts the panels that show a machine.
 static int count_panels(const machines *found, int shown[PANELS])
 {
     int count = 0;
@@ -209,7 +209,7 @@ static bb_status draw_machines(const bb_plot_scene *scene, bb_figure *figure)
     BB_TRY(bb_figure_begin(figure, scene->results, bb_text_string(&note)));
     const double pitch = (figure->height_cm - figure->foot_cm - keys_cm) / rows;
     BB_REQUIRE(width > 1.5 && pitch - below_cm > 1.5, BB_INVALID,
-               "--size of %g x %g cm has no room for %d panels", figure->width_cm,
+               "--size of %g x %g cm is too small for %d panels", figure->width_cm,
                figure->height_cm, count);
     BB_TRY(bb_text_add(&figure->script,
                        "set grid linecolor '#d8d8d8' linewidth 0.5\nset multiplot\n"));

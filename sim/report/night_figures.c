@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of a night: Strehl ratios over time, and what the age of a reconstructor's data costs.
+// Pictures of a night: Strehl ratio over time, and its loss with the age of a reconstructor's data.
 #include "core/memory.h"
 #include "sim/report/plot.h"
 
@@ -9,10 +9,11 @@
 
 enum { NAME_BYTES = 64, MOST_PIPELINES = BB_FIGURE_COLOURS - 1, MOST_POLICIES = 4 };
 
-// Colours are of pipelines, black the reconstructor of the moment; dashes of policies.
+// Colours distinguish pipelines, black is the reconstructor computed for each moment; dashes
+// distinguish policies.
 typedef struct lines {
     const bb_dataset *pipelines, *policies, *across;
-    bb_index pipeline_count, policy_count; // that are drawn
+    bb_index pipeline_count, policy_count; // number of those drawn
     bb_figure_key keys[MOST_PIPELINES + MOST_POLICIES + 1];
     bb_index key_count;
 } lines;
@@ -35,7 +36,7 @@ static bb_status gather(const bb_results *results, const char *across, lines *ou
                    .policies = bb_results_find(results, "night/policy"),
                    .across = bb_results_find(results, across)};
     BB_REQUIRE(out->pipelines->is_text && out->policies->is_text && !out->across->is_text,
-               BB_INVALID, "a night without names of pipelines and policies");
+               BB_INVALID, "the night has no names of pipelines and policies");
     out->pipeline_count =
         out->pipelines->count < MOST_PIPELINES ? out->pipelines->count : MOST_PIPELINES;
     out->policy_count = out->policies->count < MOST_POLICIES ? out->policies->count : MOST_POLICIES;
@@ -50,7 +51,7 @@ done:
     return status;
 }
 
-// Page, axes and keys of a picture; `note` stands below.
+// Starts a picture: page, axes and keys; `note` is written below.
 static bb_status begin(const bb_results *results, const lines *set, const char *note,
                        const char *x_text, const char *y_text, bb_figure *figure,
                        bb_figure_box *axes)
@@ -82,7 +83,7 @@ done:
     return status;
 }
 
-// A line; numbers that are none break it, as do those of no logarithm where `positive`.
+// Adds a line. It is interrupted at NaN and, if `positive`, at values without a logarithm.
 static bb_status add_line(const lines *set, const char *name, const double *values, bool positive,
                           bb_figure *figure)
 {
@@ -131,10 +132,12 @@ static bb_status draw_night(const bb_plot_scene *scene, bb_figure *figure)
     const bb_index reference = bb_plot_reference(scene->results);
     BB_REQUIRE(moment->count == set.pipelines->count * samples &&
                    strehl->count == set.pipelines->count * set.policies->count * samples,
-               BB_INVALID, "Strehl ratios of a night that are not over its pipelines and times");
-    set.keys[set.key_count++] = (bb_figure_key){"reference, of the moment", BB_FIGURE_BLACK, 0, 1};
+               BB_INVALID,
+               "the Strehl ratios of the night do not have the axes of its pipelines and times");
+    set.keys[set.key_count++] = (bb_figure_key){"reference of the moment", BB_FIGURE_BLACK, 0, 1};
     BB_TRY(begin(scene->results, &set,
-                 "First target and wavelength. Black: the reference's reconstructor of the moment.",
+                 "First target and wavelength. Black: the reference's reconstructor computed for "
+                 "each moment.",
                  "time [min]", "Strehl ratio", figure, &axes));
     widen(moment->numbers, moment->count, &low, &high);
     widen(strehl->numbers, strehl->count, &low, &high);
@@ -163,13 +166,14 @@ done:
 
 const bb_plot_kind bb_plot_night = {
     "night",
-    "Strehl ratio over a night by every pipeline and policy, and that of the moment",
+    "Strehl ratio over a night for every pipeline and policy, and for the reconstructor of the "
+    "moment",
     {"night/pipeline", "night/policy", "night/time", "night/strehl_moment", "night/strehl"},
     "an ao file of 'bitbudget run' with a night.source",
     draw_night,
     0};
 
-// Losses to the reference of the moment, [pipelines][policies][ages].
+// Losses relative to the reconstructor of the moment, [pipelines][policies][ages].
 static bb_status list_losses(const lines *set, const bb_dataset *aged, const bb_dataset *precision,
                              double **out)
 {
@@ -211,11 +215,12 @@ static bb_status draw_staleness(const bb_plot_scene *scene, bb_figure *figure)
     const bb_index ages = set.across->count;
     BB_REQUIRE(precision->count == set.pipelines->count &&
                    aged->count == set.pipelines->count * set.policies->count * ages,
-               BB_INVALID, "losses of a night that are not over its pipelines and ages");
+               BB_INVALID,
+               "the losses of the night do not have the axes of its pipelines and ages");
     BB_TRY(list_losses(&set, aged, precision, &losses));
     BB_TRY(begin(scene->results, &set,
-                 "Mean loss to the reference's reconstructor of the moment: by age and by "
-                 "precision. Losses of 0 and ages of 0 are not drawn.",
+                 "Mean loss relative to the reference's reconstructor of the moment, due to age "
+                 "and to precision. Losses of 0 and ages of 0 are not drawn.",
                  "age of the data [min]", "loss of Strehl ratio", figure, &axes));
     BB_TRY(set_scales(&set, losses, aged->count, axes, figure));
     for (bb_index p = 0; p < set.pipeline_count; ++p) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of prices: every pipeline a point with its name.
+// Pictures of prices: every pipeline is a named point.
 #include "precision/codec.h"
 #include "sim/report/cloud.h"
 #include "sim/report/plot.h"
@@ -14,13 +14,14 @@ enum { FAMILY_BYTES = 32, MOST_FAMILIES = 16, NAME_BYTES = 160 };
 
 static const double name_points = 7.0;
 
-// Costs and what stands across: of a pipeline, from its bytes.
+// Collects costs of the pipelines and their x coordinate, computed from their bytes.
 static bb_status gather(const bb_plot_scene *scene, const char *x_name,
                         double (*x_of)(const bb_results *results, double bytes, bb_index p),
                         bb_cloud *out)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(scene->experiment != NULL, BB_INVALID, "no prices in a file of no experiment");
+    BB_REQUIRE(scene->experiment != NULL, BB_INVALID,
+               "the file belongs to no experiment and has no prices");
     const bb_dataset *names = bb_results_find(scene->results, "results/pipeline");
     const bb_dataset *statuses = bb_results_find(scene->results, "results/status");
     out->price_name = scene->experiment->price_name;
@@ -50,7 +51,7 @@ static bb_status draw_pareto(const bb_plot_scene *scene, bb_figure *figure)
     bb_cloud points = {0};
     static const bb_figure_key keys[] = {{"Pareto front", BB_FIGURE_VERMILION, 7, 0},
                                          {"others", BB_FIGURE_BLUE, 6, 0},
-                                         {"unsafe or lost", BB_FIGURE_BLACK, 2, 0}};
+                                         {"unsafe or invalid", BB_FIGURE_BLACK, 2, 0}};
     BB_TRY(gather(scene, "operator as stored [MB]", megabytes, &points));
     BB_TRY(bb_cloud_draw_front(&points, scene->results, keys, "", figure));
 done:
@@ -73,7 +74,8 @@ static double bits_a_value(const bb_results *results, double bytes, bb_index p)
     return ratios == NULL ? NAN : 32.0 / ratios->numbers[p];
 }
 
-// The plain formats are one family, every other codec is one by itself. "cube 3" is of "cube".
+// Family of a codec: the plain formats are one family, every other codec has its own. "cube 3"
+// belongs to "cube".
 static void name_family(const bb_dataset *codecs, bb_index p, char out[FAMILY_BYTES])
 {
     if (codecs == NULL || !codecs->is_text) {
@@ -179,7 +181,7 @@ const bb_plot_kind bb_plot_price_against_bits = {
     draw_price_against_bits,
     0};
 
-// Prices of pipelines with draws, and the axes for them.
+// Prices of pipelines with draws, and their axes.
 typedef struct spread {
     const bb_dataset *names, *draws, *mean, *deviation, *worst, *failed;
     bb_index rows;
@@ -198,7 +200,7 @@ static bb_status gather_spread(const bb_results *results, spread *out)
                     .failed = bb_plot_column(results, "draws_failed")};
     BB_REQUIRE(out->draws != NULL && out->mean != NULL && out->deviation != NULL &&
                    out->worst != NULL && out->failed != NULL,
-               BB_INVALID, "results without draws");
+               BB_INVALID, "the results have no draws");
     bb_plot_range(out->worst->numbers, out->worst->count, &out->low, &out->high);
     for (bb_index p = 0; p < out->names->count; ++p) {
         const double floor = out->mean->numbers[p] - out->deviation->numbers[p];
@@ -210,7 +212,7 @@ done:
     return status;
 }
 
-// A row's numbers, its name to the left of the axes and what failed to their right.
+// Adds a row: its numbers, its name to the left of the axes and its failed draws to their right.
 static bb_status add_draws(const spread *set, bb_index p, bb_index row, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -259,14 +261,15 @@ static bb_status draw_draws(const bb_plot_scene *scene, bb_figure *figure)
     bb_status status = BB_OK;
     spread set;
     bb_index row = 0;
-    BB_REQUIRE(scene->experiment != NULL, BB_INVALID, "no prices in a file of no experiment");
+    BB_REQUIRE(scene->experiment != NULL, BB_INVALID,
+               "the file belongs to no experiment and has no prices");
     BB_TRY(gather_spread(scene->results, &set));
     if (isnan(figure->height_cm)) {
         figure->height_cm = 2.4 + 0.55 * (double)set.rows;
     }
     BB_TRY(bb_figure_begin(figure, scene->results,
-                           "Bars: mean and one standard deviation of the draws that finished, to "
-                           "the edge where it reaches 0; right of the axes: draws that failed."));
+                           "Bars: mean and one standard deviation of the completed draws, cut at "
+                           "the edge if they reach 0; right of the axes: failed draws."));
     BB_TRY(set_spread_axes(&set, scene->experiment->price_name, figure));
     BB_TRY(bb_figure_block(figure, "draws",
                            "row, mean loss, mean - deviation, mean + deviation, worst loss"));
@@ -287,7 +290,7 @@ done:
 
 const bb_plot_kind bb_plot_draws = {
     "draws",
-    "spread of the loss over a pipeline's draws, and how many failed",
+    "spread of the loss over a pipeline's draws, and number of failed draws",
     {"results/pipeline", "results/draws", "results/price_std"},
     "a file of 'bitbudget run' of pipelines with draws above 1",
     draw_draws,
@@ -296,7 +299,8 @@ const bb_plot_kind bb_plot_draws = {
 static void fill_choice(const bb_swept_choice *choice, bb_index i, bb_cloud *points)
 {
     points->names[i] = choice->name;
-    points->words[i] = isnan(choice->price_most) ? "finished nowhere" : "failed at some conditions";
+    points->words[i] =
+        isnan(choice->price_most) ? "failed at all conditions" : "failed at some conditions";
     points->x[i] = 1e-6 * choice->bytes;
     points->costs[i] =
         (bb_cloud_cost){.price = isnan(choice->price_most) ? INFINITY : choice->price_most,
@@ -324,8 +328,8 @@ static bb_status draw_choices(const bb_plot_scene *scene, bb_figure *figure)
     }
     BB_TRY(bb_cloud_finish(&points));
     BB_TRY(bb_cloud_draw_front(&points, scene->results, keys,
-                               "Worst loss over the conditions that a choice finished, median of "
-                               "its bytes; safe: finished at every condition.",
+                               "Worst loss over the conditions where a choice succeeded, median of "
+                               "its bytes; safe: succeeded at every condition.",
                                figure));
 done:
     bb_cloud_release(&points);
@@ -335,7 +339,7 @@ done:
 
 const bb_plot_kind bb_plot_choices = {
     .name = "pareto",
-    .shows = "worst loss over the conditions against bytes, every choice with its name",
+    .shows = "worst loss over the conditions against bytes, with the name of every choice",
     .needs = {"statistics/choice_pipeline", "statistics/operator_bytes"},
     .remedy = "a file of 'bitbudget sweep', or of 'sweep collect'",
     .draw = draw_choices,

@@ -29,14 +29,14 @@ static bb_status find_key(const bb_swept *swept, const char *option, const char 
     for (bb_index k = 0; k < swept->key_count; ++k) {
         bb_suggestion_add(&near, swept->keys[k].name);
     }
-    BB_REQUIRE(found >= 0, BB_INVALID, "--%s %s, expected a swept key%s", option, name,
+    BB_REQUIRE(found >= 0, BB_INVALID, "--%s %s: not a swept key%s", option, name,
                bb_suggestion_text(&near));
     *out = &swept->keys[found];
 done:
     return status;
 }
 
-// The key of most values that is not `other`; conditions before keys of pipelines.
+// Key with most values other than `other`; conditions before keys of pipelines.
 static const bb_swept_key *choose_key(const bb_swept *swept, const bb_swept_key *other)
 {
     const bb_swept_key *best = NULL;
@@ -63,12 +63,12 @@ static bb_status choose_keys(const bb_plot_scene *scene, bb_plane *set)
     } else {
         set->x = choose_key(swept, set->y);
     }
-    BB_REQUIRE(set->x != NULL, BB_INVALID, "a sweep of one point has no axis to draw along");
+    BB_REQUIRE(set->x != NULL, BB_INVALID, "a sweep of one point has no axis to plot");
     if (scene->y == NULL) {
         set->y = choose_key(swept, set->x);
     }
-    BB_REQUIRE(set->x != set->y, BB_INVALID, "--x and --y are both %s, expected two swept keys",
-               set->x->name);
+    BB_REQUIRE(set->x != set->y, BB_INVALID,
+               "--x and --y are both %s; use two different swept keys", set->x->name);
     set->columns = set->x->count;
     set->rows = set->y == NULL ? swept->pipelines->count : set->y->count;
 done:
@@ -86,8 +86,8 @@ static bb_index find_pipeline(const bb_swept *swept, const char *name, size_t by
     return -1;
 }
 
-// The pipeline whose own key is drawn, else that of the safe choice of fewest bytes that is not
-// free, else the first choice that failed.
+// Pipeline whose key is drawn, else that of the safe choice with fewest bytes and nonzero loss,
+// else the first choice that failed.
 static bb_index default_pipeline(const bb_plane *set)
 {
     const bb_swept_key *keys[] = {set->x, set->y};
@@ -130,10 +130,11 @@ static bb_status choose_pipeline(const bb_plot_scene *scene, bb_plane *set)
     for (bb_index p = 0; p < names->count; ++p) {
         bb_suggestion_add(&near, names->texts[p]);
     }
-    BB_REQUIRE(set->pipeline >= 0, BB_INVALID, "--pipeline %s is none of this file%s",
+    BB_REQUIRE(set->pipeline >= 0, BB_INVALID, "--pipeline %s: not a pipeline of this file%s",
                scene->pipeline, bb_suggestion_text(&near));
-    BB_REQUIRE(set->y != NULL, BB_INVALID,
-               "--pipeline names one, and each has a row of its own: give --y KEY or neither");
+    BB_REQUIRE(
+        set->y != NULL, BB_INVALID,
+        "--pipeline selects one pipeline, but each has a row; add --y KEY or remove --pipeline");
 done:
     return status;
 }
@@ -141,13 +142,13 @@ done:
 static bb_status choose_value(const bb_plot_scene *scene, bb_plane *set)
 {
     bb_status status = BB_OK;
-    // Quantities of which more is better.
+    // Quantities for which larger is better.
     static const char *const merits[] = {"strehl", "compression_ratio"};
     char path[BB_PLANE_NAME];
     set->value = scene->value == NULL ? "price" : scene->value;
     BB_REQUIRE(bb_swept_has(&set->swept, set->value), BB_INVALID,
-               "--value %s: expected 'price' or a numeric dataset of /results with axes of the "
-               "sweep and pipelines only",
+               "--value %s: use 'price' or a numeric dataset of /results whose axes are only the "
+               "sweep's and pipelines",
                set->value);
     for (size_t m = 0; m < sizeof merits / sizeof *merits; ++m) {
         set->less = set->less || strcmp(merits[m], set->value) == 0;
@@ -224,12 +225,12 @@ static bb_status write_note(bb_plane *set)
             bb_text_add(&set->note, "Pipeline %s. ", set->swept.pipelines->texts[set->pipeline]));
     }
     if (rest.length > 0) {
-        BB_TRY(bb_text_add(&set->note, "The worst (%s) over %s. ", set->less ? "least" : "largest",
-                           rest.data));
+        BB_TRY(bb_text_add(&set->note, "Worst value (%s) over %s. ",
+                           set->less ? "least" : "largest", rest.data));
     }
     for (int k = 0; k < 2; ++k) {
         if (keys[k] != NULL && keys[k]->ranges) {
-            BB_TRY(bb_text_add(&set->note, "%s in %td equal ranges, by their middles. ",
+            BB_TRY(bb_text_add(&set->note, "%s in %td equal ranges, labelled by their centres. ",
                                keys[k]->name, keys[k]->count));
         }
     }
@@ -271,7 +272,7 @@ const char *bb_plane_y_name(const bb_plane *set)
     return set->y == NULL ? pipeline_axis : set->y->name;
 }
 
-// A key with its unit, unless its name ends in it.
+// Adds the unit to a key unless its name ends with it.
 void bb_plane_name_key(const bb_swept_key *key, char out[BB_PLANE_NAME])
 {
     const size_t length = strlen(key->name);
@@ -314,7 +315,7 @@ done:
     return status;
 }
 
-// Names of rows or columns as tics, as many as have room.
+// Adds names of rows or columns as tics, as many as fit.
 bb_status bb_plane_add_tics(const bb_plane *set, bool rows, double length_cm, bb_figure *figure)
 {
     bb_status status = BB_OK;

@@ -39,8 +39,8 @@ static bool is_of_sweeps(const bb_plot_kind *kind)
     return (kind->traits & BB_PLOT_OF_SWEEPS) != 0;
 }
 
-// A name may stand for a picture of a run and for one of a sweep: that of the latter where
-// `of_sweeps`, where there is one.
+// Finds a kind by name. A name may denote a picture of a run and one of a sweep: the latter if
+// `of_sweeps` and if it exists.
 static const bb_plot_kind *find_kind(const char *name, bool of_sweeps)
 {
     const bb_plot_kind *found = NULL;
@@ -61,7 +61,7 @@ bb_status bb_plot_check(const char *kind)
         bb_suggestion_add(&near, kinds[k]->name);
     }
     BB_REQUIRE(find_kind(kind, false) != NULL, BB_INVALID,
-               "no kind of picture '%s'%s; 'bitbudget plot --list FILE' lists them", kind,
+               "unknown kind of picture '%s'%s; 'bitbudget plot --list FILE' lists the kinds", kind,
                bb_suggestion_text(&near));
 done:
     return status;
@@ -76,11 +76,11 @@ static bool holds_something(const bb_dataset *dataset)
     return found;
 }
 
-// Dataset missing for a kind of picture, NULL: none.
+// Dataset required by a kind of picture but missing, or NULL.
 static const char *missing(const bb_plot_kind *kind, const bb_results *results)
 {
     if (is_of_sweeps(kind) != bb_swept_is(results)) {
-        return is_of_sweeps(kind) ? "statistics" : "results over pipelines alone";
+        return is_of_sweeps(kind) ? "statistics" : "results over pipelines only";
     }
     for (int n = 0; n < BB_PLOT_NEEDS && kind->needs[n] != NULL; ++n) {
         if (!holds_something(bb_results_find(results, kind->needs[n]))) {
@@ -108,11 +108,11 @@ static bb_status check_scene(const bb_plot_kind *kind, const bb_plot_scene *scen
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; ++i) {
         BB_REQUIRE(!options[i].named || (kind->traits & options[i].trait) != 0, BB_INVALID,
-                   "%s belongs to %s; it has no effect on '%s'", options[i].option,
-                   options[i].takers, kind->name);
+                   "%s is valid only for %s, not for '%s'", options[i].option, options[i].takers,
+                   kind->name);
     }
     BB_REQUIRE(scene->more_count == 0 || (kind->traits & BB_PLOT_TAKES_FILES) != 0, BB_INVALID,
-               "several files are of kernels; '%s' draws one", kind->name);
+               "several files need --kind kernels; '%s' draws one file", kind->name);
 done:
     return status;
 }
@@ -124,8 +124,8 @@ bb_status bb_plot_draw(const bb_plot_scene *scene, const char *kind, bb_figure *
     const bb_plot_kind *row = find_kind(kind, bb_swept_is(scene->results));
     const char *lack = missing(row, scene->results);
     BB_REQUIRE(lack == NULL, BB_INVALID,
-               "no picture '%s' of this file: it has no numbers in /%s, expected %s", kind, lack,
-               row->remedy);
+               "picture '%s' is not available for this file: it has no numbers in /%s; use %s",
+               kind, lack, row->remedy);
     BB_TRY(check_scene(row, scene));
     BB_TRY(row->draw(scene, figure));
 done:
@@ -154,8 +154,9 @@ bb_status bb_plot_list(const bb_plot_scene *scene, bb_text *out)
         const char *lack = missing(kinds[k], scene->results);
         const bool twin = find_kind(kinds[k]->name, swept) != kinds[k];
         if (lack != NULL && !twin) {
-            BB_TRY(bb_text_add(out, "%s%-18s needs %s\n", first ? "not of this file:\n" : "",
-                               kinds[k]->name, kinds[k]->remedy));
+            BB_TRY(bb_text_add(out, "%s%-18s needs %s\n",
+                               first ? "not available for this file:\n" : "", kinds[k]->name,
+                               kinds[k]->remedy));
             first = false;
         }
     }

@@ -95,7 +95,7 @@ done:
     return status;
 }
 
-// A sentence of what a kind shows: without what options it takes.
+// Adds a caption: the description of a kind without its options.
 static bb_status add_caption(const char *kind, const char *shows, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -115,7 +115,7 @@ static bb_status add_figure(const page *made, const char *kind, const char *show
     if (status == BB_OK) {
         status = add_picture(made, kind, narrow_cm, &pictures);
     }
-    BB_REQUIRE(status != BB_MEMORY, BB_MEMORY, "host memory exhausted: a picture");
+    BB_REQUIRE(status != BB_MEMORY, BB_MEMORY, "host memory exhausted while drawing a picture");
     if (status == BB_OK) {
         BB_TRY(bb_text_add_bytes(out, pictures.data, pictures.length));
     } else {
@@ -137,8 +137,8 @@ static bb_status write_pictures(const page *made, bb_text *out)
     const char *shows = NULL;
     bool any = false;
     if (!bb_gnuplot_is_there()) {
-        return bb_html_add_paragraph("Pictures need gnuplot, which was not there when this page "
-                                     "was made (Debian, Ubuntu: gnuplot-nox).",
+        return bb_html_add_paragraph("Pictures need gnuplot, which was not available when this "
+                                     "page was written (Debian, Ubuntu: gnuplot-nox).",
                                      out);
     }
     for (int k = 0; kind != NULL; ++k) {
@@ -147,7 +147,7 @@ static bb_status write_pictures(const page *made, bb_text *out)
             any = true;
         }
     }
-    BB_TRY(any ? BB_OK : bb_html_add_paragraph("This file gives no picture.", out));
+    BB_TRY(any ? BB_OK : bb_html_add_paragraph("No picture is available for this file.", out));
 done:
     return status;
 }
@@ -190,12 +190,12 @@ bb_status bb_report_write_tex(const bb_report_request *request, const char *fold
     const bb_plot_scene scene = {.results = request->results, .experiment = request->experiment};
     const char *kind = "";
     const char *shows = NULL;
-    BB_REQUIRE(mkdir(folder, 0777) == 0 || errno == EEXIST, BB_IO, "cannot make folder '%s': %s",
+    BB_REQUIRE(mkdir(folder, 0777) == 0 || errno == EEXIST, BB_IO, "cannot create folder '%s': %s",
                folder, strerror(errno));
     BB_TRY(prepare(request, &made));
     BB_TRY(bb_text_add(&document, "%% \\input this in a document with graphicx and color\n"));
     if (made.has_table) {
-        // A column of paper has no room for every column of a run.
+        // A printed column is too narrow for all columns of a run.
         if (!made.is_sweep) {
             BB_TRY(bb_grid_add_rows(&brief, request->results, NULL));
             BB_TRY(bb_grid_add_brief(&brief, &made.source, true));
@@ -248,11 +248,11 @@ done:
     return status;
 }
 
-// A line a choice that failed, with the first condition where it did.
+// Lists every choice that failed, with the first condition of failure.
 static bb_status list_sweep_failures(const page *made, bb_index *count, bb_text *out)
 {
     bb_status status = BB_OK;
-    static const char *const headings[] = {"pipeline", "failed", "first at", "why"};
+    static const char *const headings[] = {"pipeline", "failed", "first failure at", "why"};
     const bb_swept *swept = &made->swept;
     const bb_dataset *ends = bb_results_find(made->results, "results/status");
     const bb_index pipelines = swept->pipelines->count;
@@ -285,7 +285,7 @@ done:
     return status;
 }
 
-// Points without results, by why: as many classes as there are words.
+// Counts points without results by class of failure.
 static bb_status count_points(const page *made, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -312,7 +312,7 @@ static bb_status count_points(const page *made, bb_text *out)
     BB_TRY(bb_text_add(&text, "%s of %td%s.", total == 0 ? " none" : "", swept->point_count,
                        partial == NULL ? "" : " that were run"));
     if (partial != NULL) {
-        BB_TRY(bb_text_add(&text, " Partial: %s.", partial));
+        BB_TRY(bb_text_add(&text, " Partial result: %s.", partial));
     }
     BB_TRY(bb_html_add_paragraph(bb_text_string(&text), out));
 done:
@@ -331,10 +331,10 @@ static bb_status write_failures(const page *made, bb_text *out)
         BB_TRY(list_run_failures(made, &count, out));
     }
     BB_TRY(count > 0 ? bb_html_close_table(out)
-                     : bb_html_add_paragraph(made->is_sweep ? "Every pipeline finished at every "
-                                                              "point that has results."
-                                                            : "Every pipeline finished.",
-                                             out));
+                     : bb_html_add_paragraph(
+                           made->is_sweep ? "All pipelines succeeded at every point with results."
+                                          : "All pipelines succeeded.",
+                           out));
 done:
     return status;
 }
@@ -371,12 +371,13 @@ static bb_status write_conditions(const page *made, bb_text *out)
     bb_status status = BB_OK;
     if (made->is_sweep) {
         BB_TRY(list_keys(&made->swept, out));
-        BB_TRY(bb_html_add_paragraph("Keys of a pipeline are chosen; all others are conditions. "
-                                     "What is not listed is as in the configuration below.",
-                                     out));
+        BB_TRY(
+            bb_html_add_paragraph("Keys of a pipeline are choices; all others are conditions. Keys "
+                                  "that are not listed have the values of the configuration below.",
+                                  out));
     } else {
-        BB_TRY(bb_html_add_paragraph("One run, at the conditions of the configuration below. A "
-                                     "sweep shows how a choice performs under others.",
+        BB_TRY(bb_html_add_paragraph("One run, under the conditions of the configuration below. "
+                                     "Use a sweep to study other conditions.",
                                      out));
     }
 done:
@@ -394,7 +395,7 @@ static bb_status write_answer(const page *made, bb_text *out)
         BB_TRY(bb_summary_add_answer(made->request->experiment, made->results, &made->front,
                                      &question, &text));
     } else {
-        BB_TRY(bb_text_add(&text, "A file of %s, which has no pipelines to choose from.",
+        BB_TRY(bb_text_add(&text, "This is a file of %s, which has no pipelines to choose from.",
                            note_of(made, "", "experiment")));
     }
     BB_TRY(bb_html_add_paragraph(bb_text_string(&text), out));
@@ -418,8 +419,8 @@ static bb_status write_table(const page *made, bb_text *out)
     BB_TRY(bb_html_add_grid(&made->grid, made->is_sweep ? "choice" : "pipeline", out));
     BB_TRY(bb_text_add(&text,
                        made->is_sweep
-                           ? "Median, 99th percentile and worst: %s over the conditions that a "
-                             "choice finished. Bold: safe, and on the Pareto front of worst loss "
+                           ? "Median, 99th percentile and worst: %s over the conditions where a "
+                             "choice succeeded. Bold: safe, and on the Pareto front of worst loss "
                              "and bytes among safe ones. Click a heading to sort."
                            : "Loss: %s. Bold: on the Pareto front of loss and bytes. Click a "
                              "heading to sort; hover over it for the meaning of the column.",
@@ -472,16 +473,15 @@ static bb_status write_repeat(const page *made, bb_text *out)
     const char *plan = note_of(made, "provenance", "sweep_plan");
     if (!made->is_sweep) {
         BB_TRY(bb_text_add(&text, "bitbudget rerun %s --verify", path));
-        BB_TRY(bb_html_add_paragraph("From the result file alone; exit code 0 where all but times "
-                                     "is equal to the bit, on the same kind of machine:",
+        BB_TRY(bb_html_add_paragraph("From the result file alone; exit code 0 if everything except "
+                                     "times is bit-identical, on the same kind of machine:",
                                      out));
         BB_TRY(bb_html_add_code(bb_text_string(&text), out));
         goto done;
     }
-    BB_TRY(
-        bb_html_add_paragraph("The plan below, as plan.json in a folder DIR, with the files that "
-                              "it names where they were:",
-                              out));
+    BB_TRY(bb_html_add_paragraph("With the plan below as plan.json in a folder DIR, and its input "
+                                 "files at their original paths:",
+                                 out));
     BB_TRY(bb_html_add_code("bitbudget sweep run DIR\nbitbudget sweep collect DIR -o all.h5", out));
     BB_TRY(bb_html_add_code(plan, out));
 done:
@@ -499,10 +499,9 @@ static bb_status write_citation(const page *made, bb_text *out)
                        note_of(made, "", "source"), note_of(made, "provenance", "commit"),
                        note_of(made, "", "results_digest")));
     BB_TRY(bb_html_add_paragraph(bb_text_string(&text), out));
-    BB_TRY(
-        bb_html_add_paragraph("CITATION.cff of the program has this for reference managers, with "
-                              "the studies that it starts from.",
-                              out));
+    BB_TRY(bb_html_add_paragraph("CITATION.cff of the program contains this for reference "
+                                 "managers, with the publications on which the studies are based.",
+                                 out));
 done:
     bb_text_release(&text);
     return status;
@@ -512,15 +511,15 @@ static const struct {
     const char *id, *heading;
     bb_status (*write)(const page *made, bb_text *out);
 } sections[] = {
-    {"answer", "The answer", write_answer},
+    {"answer", "Answer", write_answer},
     {"table", "Results", write_table},
     {"pictures", "Pictures", write_pictures},
-    {"failures", "What failed", write_failures},
+    {"failures", "Failures", write_failures},
     {"conditions", "Conditions", write_conditions},
-    {"config", "Configuration, resolved", write_config},
+    {"config", "Resolved configuration", write_config},
     {"provenance", "Provenance", write_provenance},
-    {"repeat", "How to repeat it", write_repeat},
-    {"cite", "How to cite it", write_citation},
+    {"repeat", "How to repeat this result", write_repeat},
+    {"cite", "How to cite this result", write_citation},
 };
 
 bb_status bb_report_write(const bb_report_request *request, bb_text *out)

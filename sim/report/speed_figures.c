@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of speed: latencies of a control loop, and the roofline of a bench.
+// Pictures of speed: latencies of a control loop, and the roofline of a benchmark file.
 #include "core/memory.h"
 #include "sim/report/cloud.h"
 #include "sim/report/plot.h"
@@ -42,7 +42,7 @@ static bb_status gather_latencies(const bb_results *results, latencies *out)
     BB_REQUIRE(out->kinds != NULL && out->kinds->is_text && out->counts->rank == 2 &&
                    out->counts->shape[0] == out->kinds->count &&
                    out->counts->shape[1] == out->bins->count && out->bins->count > 1,
-               BB_INVALID, "a histogram that is not over kind and bin_us");
+               BB_INVALID, "the histogram does not have the axes kind and bin_us");
     out->low = INFINITY;
     out->high = isfinite(out->deadline_us) ? out->deadline_us : 0.0;
     for (bb_index i = 0; i < out->counts->count; ++i) {
@@ -56,14 +56,14 @@ static bb_status gather_latencies(const bb_results *results, latencies *out)
     for (bb_index w = 0; out->worst != NULL && w < out->worst->count; ++w) {
         out->high = fmax(out->high, out->worst->numbers[w]);
     }
-    BB_REQUIRE(out->peak > 0.0, BB_INVALID, "a histogram without a step");
+    BB_REQUIRE(out->peak > 0.0, BB_INVALID, "the histogram has no steps");
     out->low /= 1.3;
     out->high *= 1.3;
 done:
     return status;
 }
 
-// A line a kind that has steps; `all` where there is more than one kind is the sum of the others.
+// Adds a line for each kind with steps; with several kinds, `all` is the sum of the others.
 static bb_status add_histograms(latencies *all_kinds, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -123,8 +123,8 @@ static bb_status draw_latency(const bb_plot_scene *scene, bb_figure *figure)
         figure->height_cm = 0.65 * figure->width_cm;
     }
     (void)snprintf(note, sizeof note,
-                   "From the release of a step to its end; bins of %g us. Crosses below: the worst "
-                   "steps.",
+                   "From the release of a step to its end; bins of %g us. Crosses on the lower "
+                   "edge: the worst steps.",
                    found.bins->numbers[1] - found.bins->numbers[0]);
     BB_TRY(bb_figure_begin(figure, scene->results, note));
     BB_TRY(bb_figure_margins(figure, (bb_figure_box){1.5, 1.0, 0.45, 0.5}, &axes));
@@ -137,7 +137,7 @@ static bb_status draw_latency(const bb_plot_scene *scene, bb_figure *figure)
                            "linewidth 1.2 dashtype 2 linecolor 'black'\n",
                            found.deadline_us, found.deadline_us));
     }
-    // Keys are known once the histograms are; gnuplot draws labels that are set before the plot.
+    // Keys are known only after the histograms; gnuplot draws labels that are set before the plot.
     bb_text after = {0};
     bb_text before = figure->script;
     figure->script = after;
@@ -167,7 +167,7 @@ const bb_plot_kind bb_plot_latency = {"latency",
                                       draw_latency,
                                       0};
 
-// Rows of a bench that have a roof.
+// Rows of a benchmark file with a roofline.
 typedef struct roof {
     const bb_dataset *names, *bytes, *flops, *rate, *read, *peak;
     bb_index count;
@@ -181,7 +181,7 @@ static bool has_roof(const roof *found, bb_index row)
            found->rate->numbers[row] > 0.0;
 }
 
-// Peak of a row; of one without, on a device, where its slope leaves the page.
+// Peak of a row; for a row on a device without a peak, the point where its slope leaves the page.
 static double peak_of(const roof *found, bb_index row, double beyond)
 {
     const double peak = found->peak->numbers[row];
@@ -211,7 +211,7 @@ static bb_status gather_roofs(const bb_results *results, roof *out)
                    out->bytes->count == out->count && out->read->count == out->count &&
                    out->peak != NULL && out->peak->count == out->count &&
                    out->flops->count == out->count && out->rate->count == out->count,
-               BB_INVALID, "columns of the bench differ in length");
+               BB_INVALID, "columns of the benchmark file differ in length");
     for (bb_index r = 0; r < out->count; ++r) {
         if (has_roof(out, r)) {
             const double peak = peak_of(out, r, 4.0 * intensity(out, r));
@@ -222,7 +222,7 @@ static bb_status gather_roofs(const bb_results *results, roof *out)
             most_y = fmax(most_y, peak);
         }
     }
-    BB_REQUIRE(most_x > 0.0, BB_INVALID, "no benchmark of a roofline was measured");
+    BB_REQUIRE(most_x > 0.0, BB_INVALID, "the file has no roofline benchmark");
     out->low_x = least_x / 4.0;
     out->high_x = most_x * 4.0;
     out->low_y = 1e-9 * least_y / 4.0;
@@ -231,7 +231,7 @@ done:
     return status;
 }
 
-// A roof a row: its read rate and its peak differ by what was measured beside it.
+// Adds a roof for each row: read rates and peaks are measured together with each row.
 static bb_status add_roofs(const roof *found, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -248,12 +248,12 @@ static bb_status add_roofs(const roof *found, bb_figure *figure)
         const double ridge = peak / found->read->numbers[r];
         char name[NAME_BYTES];
         (void)snprintf(name, sizeof name, "roof %td", r);
-        BB_TRY(bb_figure_block(figure, name, "operations a byte, GFLOP/s"));
+        BB_TRY(bb_figure_block(figure, name, "operations per byte, GFLOP/s"));
         BB_TRY(bb_text_add(&figure->data, "%.6g %.6g\n%.6g %.6g\n%.6g %.6g\n", found->low_x,
                            1e-9 * found->low_x * found->read->numbers[r], ridge, 1e-9 * peak,
                            found->high_x, 1e-9 * peak));
         (void)snprintf(name, sizeof name, "row %td", r);
-        BB_TRY(bb_figure_block(figure, name, "operations a byte, GFLOP/s attained"));
+        BB_TRY(bb_figure_block(figure, name, "operations per byte, GFLOP/s attained"));
         const double x = intensity(found, r);
         const double y = 1e-9 * found->rate->numbers[r];
         BB_TRY(bb_text_add(&figure->data, "%.6g %.6g\n", x, y));
@@ -298,10 +298,10 @@ static bb_status draw_roofline(const bb_plot_scene *scene, bb_figure *figure)
     }
     BB_TRY(bb_figure_begin(
         figure, scene->results,
-        "Marks: attained rate of a step. Its roof, of the same colour, is its read rate and the "
+        "Marks: attained rate of a step. The roof of the same colour has the read rate and the "
         "peak of separate products and sums in fp32, measured in the same run."));
     BB_TRY(bb_figure_margins(figure, (bb_figure_box){1.5, 1.0, 0.25, 0.2}, &found.axes));
-    BB_TRY(bb_figure_name_axes(figure, found.axes, "operations a byte", "GFLOP/s"));
+    BB_TRY(bb_figure_name_axes(figure, found.axes, "operations per byte", "GFLOP/s"));
     BB_TRY(bb_figure_log_axis(figure, "x", found.low_x, found.high_x,
                               found.axes.x_high - found.axes.x_low));
     BB_TRY(bb_figure_log_axis(figure, "y", found.low_y, found.high_y,
@@ -314,7 +314,7 @@ done:
 
 const bb_plot_kind bb_plot_roofline = {
     "roofline",
-    "operations a second of the wafer's steps against operations a byte, under their roofs",
+    "operations per second of the wafer's steps against operations per byte, with rooflines",
     {"results/benchmark", "results/roof_bytes_per_s"},
     "a file of 'bitbudget-bench' with the benchmarks roofline-*",
     draw_roofline,

@@ -32,7 +32,7 @@ done:
     return status;
 }
 
-// Where a point stands along the only axis of a key's dataset.
+// Index of a point along the single axis of a key's dataset.
 static bb_index along(const bb_dataset *points, bb_index point, int axis)
 {
     for (int a = points->rank - 1; a > axis; --a) {
@@ -135,7 +135,7 @@ static bb_status read_keys(const bb_dataset *points, bb_swept *out)
         count += is_key(results, bb_results_dataset(results, d));
     }
     BB_TRY(BB_ZEROED(count, &out->keys));
-    // In the order of the axes, and of names along one.
+    // Ordered by axes, then by names.
     for (int a = 0; a < points->rank; ++a) {
         for (bb_index d = 0; d < bb_results_count(results); ++d) {
             const bb_dataset *dataset = bb_results_dataset(results, d);
@@ -157,7 +157,7 @@ static const double *statistic(const bb_results *results, const char *name, bb_i
     return fits ? dataset->numbers : NULL;
 }
 
-// Index along the points of the one with a number of the plan's.
+// Index along the points of the point with a given number in the plan.
 static bb_index find_point(const bb_dataset *points, double number)
 {
     for (bb_index p = 0; p < points->count; ++p) {
@@ -180,10 +180,10 @@ static bb_status read_choices(const bb_dataset *points, bb_swept *out)
     const bb_dataset *how = bb_results_find(out->results, "statistics/setting");
     BB_REQUIRE(who != NULL && who->is_text && how != NULL && how->is_text &&
                    how->count == who->count,
-               BB_IO, "a collection without /statistics: no point is done");
+               BB_IO, "the collection has no /statistics: no point has been run");
     for (int c = 0; c < COLUMNS; ++c) {
         columns[c] = statistic(out->results, names[c], who->count);
-        BB_REQUIRE(columns[c] != NULL, BB_IO, "a collection without /statistics/%s", names[c]);
+        BB_REQUIRE(columns[c] != NULL, BB_IO, "the collection has no /statistics/%s", names[c]);
     }
     const double *unpriced = statistic(out->results, "points_unpriced", who->count);
     BB_TRY(BB_ZEROED(who->count, &out->choices));
@@ -215,7 +215,7 @@ const char *bb_swept_partial(const bb_results *results)
     const char *state = bb_results_note_text(results, "", "status");
     const char *reason = bb_results_note_text(results, "", "status_reason");
     return state == NULL || strcmp(state, "partial") != 0 ? NULL
-           : reason == NULL                               ? "planned points were not run"
+           : reason == NULL                               ? "some planned points were not run"
                                                           : reason;
 }
 
@@ -228,7 +228,7 @@ bb_status bb_swept_read(const bb_results *results, const bb_experiment *experime
     const bb_dataset *points = bb_results_find(results, "results/point_number");
     BB_REQUIRE(experiment != NULL && points != NULL && !points->is_text && out->pipelines != NULL &&
                    out->pipelines->is_text,
-               BB_IO, "a collection without experiment, points or pipelines");
+               BB_IO, "the collection lacks experiment, points or pipelines");
     out->point_count = points->count;
     BB_TRY(read_keys(points, out));
     BB_TRY(read_choices(points, out));
@@ -271,7 +271,7 @@ bool bb_swept_is_own(const bb_swept_key *key)
     return strncmp(key->path, first, sizeof first - 1) == 0;
 }
 
-// Items a point has in a dataset of /results: 1, or as many as pipelines; 0 of others.
+// Items per point in a dataset of /results: 1, or the number of pipelines; 0 for others.
 static bb_index items_of(const bb_swept *swept, const bb_dataset *dataset)
 {
     const bb_index pipelines = swept->pipelines->count;
@@ -363,7 +363,7 @@ done:
     return status;
 }
 
-// Whether it finished at every point, with a price.
+// True if it succeeded at every point and has a price there.
 static bool is_priced(const bb_swept_choice *choice)
 {
     return choice->failed == 0.0 && choice->unpriced == 0.0;
@@ -398,7 +398,7 @@ bool bb_swept_is_front(const bb_swept *swept, bb_index choice)
     return front;
 }
 
-// Choices without a price somewhere, of which nothing can be said within a limit.
+// Lists choices without a price at some points, which cannot be compared with a limit.
 static bb_status add_unpriced(const bb_swept *swept, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -415,7 +415,7 @@ done:
     return status;
 }
 
-// Answers of a search, for the first conditions with one each.
+// Adds the answers of a search, one for each of the first conditions.
 static bb_status add_search_answers(const bb_dataset *answers, const char *partial, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -423,11 +423,11 @@ static bb_status add_search_answers(const bb_dataset *answers, const char *parti
         BB_TRY(bb_text_add(out, "%s%s.", g == 0 ? "" : " ", answers->texts[g]));
     }
     if (answers->count > LISTED_ANSWERS) {
-        BB_TRY(bb_text_add(out, " %td more conditions have answers in /search.",
+        BB_TRY(bb_text_add(out, " /search has answers for %td more conditions.",
                            answers->count - LISTED_ANSWERS));
     }
     if (partial != NULL) {
-        BB_TRY(bb_text_add(out, " Partial: %s.", partial));
+        BB_TRY(bb_text_add(out, " Partial result: %s.", partial));
     }
 done:
     return status;
@@ -448,16 +448,16 @@ bb_status bb_swept_answer(const bb_swept *swept, double max_loss, bb_text *out)
         safe += swept->choices[i].failed == 0.0;
     }
     const char *ran = partial == NULL ? "" : " that was run";
-    BB_TRY(bb_text_add(out, "%td of %td choices finish at every condition%s.", safe,
+    BB_TRY(bb_text_add(out, "%td of %td choices succeed at every condition%s.", safe,
                        swept->choice_count, ran));
     if (partial != NULL) {
-        BB_TRY(bb_text_add(out, " Partial: %s.", partial));
+        BB_TRY(bb_text_add(out, " Partial result: %s.", partial));
     }
     BB_TRY(add_unpriced(swept, out));
     if (best < 0) {
         BB_TRY(isnan(max_loss) ? BB_OK
-                               : bb_text_add(out, " None keeps %s %g at every condition%s.", price,
-                                             max_loss, ran));
+                               : bb_text_add(out, " None stays within %s %g at every condition%s.",
+                                             price, max_loss, ran));
         goto done;
     }
     const bb_swept_choice *choice = &swept->choices[best];
@@ -466,8 +466,9 @@ bb_status bb_swept_answer(const bb_swept *swept, double max_loss, bb_text *out)
         BB_TRY(
             bb_text_add(out, " with %s of at most %g at every condition%s", price, max_loss, ran));
     }
-    BB_TRY(bb_text_add(out, "%s: %s, %.4g MB, %s at worst %.3g", isnan(max_loss) ? " of them" : "",
-                       choice->name, 1e-6 * choice->bytes, price, choice->price_most));
+    BB_TRY(bb_text_add(out, "%s: %s, %.4g MB, %s at worst %.3g",
+                       isnan(max_loss) ? " among them" : "", choice->name, 1e-6 * choice->bytes,
+                       price, choice->price_most));
     if (choice->worst_point >= 0) {
         BB_TRY(bb_text_add(out, " ("));
         BB_TRY(bb_swept_describe(swept, choice->worst_point, out));
@@ -478,7 +479,7 @@ done:
     return status;
 }
 
-// A column: a dataset of /statistics and where the choices have it.
+// Column: dataset of /statistics and its location in a choice.
 typedef struct column {
     const char *name, *header;
     double scale;
@@ -531,7 +532,7 @@ static bb_status add_counts(const bb_swept *swept, bb_grid *out)
     *cells = (bb_grid_column){.name = "points_failed",
                               .label = "",
                               .unit = "1",
-                              .long_name = "conditions that it did not finish, of all"};
+                              .long_name = "number of conditions at which it failed"};
     BB_TRY(bb_memory_text("failed", &cells->header));
     BB_TRY(BB_ZEROED(out->rows, &cells->texts));
     for (bb_index i = 0; i < out->rows; ++i) {

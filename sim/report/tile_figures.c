@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Precision maps: which variant each tile of a factorization takes.
+// Precision maps: variant of each tile of a factorization.
 #include "sim/report/plot.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ enum { NAME_BYTES = 160, MOST_VARIANTS = 16 };
 
 static const double panel_points = 7.0;
 
-// The maps of a file: those of pipelines whose policy is not uniform.
+// Maps of a file: those of pipelines with a policy that is not uniform.
 typedef struct maps {
     const bb_dataset *names, *variants;
     const bb_dataset *shown[BB_PLOT_MOST_PANELS];
@@ -27,9 +27,10 @@ static bb_status gather_maps(const bb_results *results, maps *out, bb_text *note
     out->variants = bb_results_find(results, "tiles/variant");
     out->tiles = bb_results_find(results, "tiles/tile_row")->count;
     BB_REQUIRE(out->variants->is_text && out->variants->count <= MOST_VARIANTS, BB_INVALID,
-               "%td variants, expected at most %d", out->variants->count, MOST_VARIANTS);
-    BB_TRY(bb_text_add(note, "Of the products into each tile of the lower triangle; uniform "
-                             "pipelines are not drawn."));
+               "the file has %td variants, expected at most %d", out->variants->count,
+               MOST_VARIANTS);
+    BB_TRY(bb_text_add(note, "Variant of the products into each tile of the lower triangle; "
+                             "uniform pipelines are not drawn."));
     for (bb_index p = 0; p < out->names->count; ++p) {
         (void)snprintf(path, sizeof path, "tiles/variant_%td", p);
         const bb_dataset *map = bb_results_find(results, path);
@@ -37,7 +38,7 @@ static bb_status gather_maps(const bb_results *results, maps *out, bb_text *note
             continue;
         }
         if (out->count == BB_PLOT_MOST_PANELS) {
-            BB_TRY(bb_text_add(note, " Nor is %s.", out->names->texts[p]));
+            BB_TRY(bb_text_add(note, " %s is not drawn either.", out->names->texts[p]));
             continue;
         }
         out->pipelines[out->count] = p;
@@ -54,7 +55,7 @@ done:
     return status;
 }
 
-// Places of the variants on the map of colours, those in use alone: 0 for the first.
+// Rank of a variant on the colour map, among those in use: 0 for the first.
 static bb_index rank_of(const maps *set, bb_index variant)
 {
     bb_index rank = 0;
@@ -86,7 +87,7 @@ done:
     return status;
 }
 
-// Keys of the variants in use, and the map of colours that has a step for each.
+// Sets the keys of the variants in use, and the colour map with a step for each.
 static bb_status set_variants(const maps *set, bb_figure *figure, bb_figure_key *keys,
                               char shades[][8], bb_index *count)
 {
@@ -171,7 +172,7 @@ static bb_status draw_tiles(const bb_plot_scene *scene, bb_figure *figure)
     BB_TRY(bb_figure_begin(figure, scene->results, note.data));
     width = fmin(width, (figure->height_cm - figure->foot_cm - above) / (double)rows - apart);
     BB_REQUIRE(width > 0.5, BB_INVALID,
-               "--size of %g cm in height has no room for %td rows of maps", figure->height_cm,
+               "--size has a height of %g cm, too small for %td rows of maps", figure->height_cm,
                rows);
     const double top = figure->height_cm - above;
     BB_TRY(set_variants(&set, figure, keys, shades, &key_count));

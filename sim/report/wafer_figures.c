@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of a wafer: vectors of overlay with fields and rim, one field.
+// Pictures of a wafer: overlay vectors with fields and rim, and a single field.
 #include "core/memory.h"
 #include "sim/report/cloud.h"
 #include "sim/report/plot.h"
@@ -11,10 +11,10 @@
 enum { NAME_BYTES = 200, COMPONENTS = 3 };
 
 static const double panel_points = 7.0;
-static const double arrow_cm = 0.55;   // of the longest vector
-static const double spacing_cm = 0.22; // between vectors that are drawn, at least
+static const double arrow_cm = 0.55;   // length of the longest vector
+static const double spacing_cm = 0.22; // minimum distance of the vectors drawn
 
-// Vectors over points: `values` less `less` (NULL: nothing) less a shift, nm.
+// Vectors over points: `values` minus `less` (NULL: nothing) minus a shift, nm.
 typedef struct vectors {
     const char *block, *title, *colour;
     const double *values, *less; // [points][COMPONENTS]
@@ -24,11 +24,11 @@ typedef struct vectors {
 // Datasets drawn of a wafer.
 typedef struct view {
     const bb_dataset *points;      // view/point_mm
-    const bb_dataset *point_field; // exposure of a point's field
+    const bb_dataset *point_field; // exposure number of a point's field
     const bb_dataset *fields, *field_x, *field_y;
     double field_width, field_height, radius; // mm
     double x_low, x_high, y_low, y_high;      // mm
-    double field;                             // exposure of the only field, NaN: all
+    double field;                             // exposure number of the only field, NaN: all
 } view;
 
 static bb_status open_view(const bb_results *results, view *out)
@@ -57,7 +57,7 @@ done:
     return status;
 }
 
-// Vectors of a pipeline, [points][COMPONENTS]; NULL where there are none.
+// Vectors of a pipeline, [points][COMPONENTS], or NULL.
 static const double *vectors_of(const bb_results *results, const char *name, bb_index pipeline,
                                 bb_index points)
 {
@@ -77,7 +77,7 @@ static double result_of(const bb_results *results, const char *path, bb_index pi
                : dataset->numbers[pipeline];
 }
 
-// Whether the price is the residual of late or missed corrections, not the numerical error.
+// True if the price is the residual of late or missed corrections instead of the numerical error.
 static bool is_priced_by_residual(const bb_results *results, bb_index pipeline)
 {
     return result_of(results, "results/overlay_residual_nm", pipeline) >
@@ -85,14 +85,15 @@ static bool is_priced_by_residual(const bb_results *results, bb_index pipeline)
                 result_of(results, "results/overlay_error_y_nm", pipeline));
 }
 
-// The safe pipeline of fewest bytes that has an error, which is what a user would take; -1: none.
+// Safe pipeline with fewest bytes and a nonzero error, the likely choice of a user; -1: none.
 static bb_status find_answer(const bb_plot_scene *scene, bb_index *out)
 {
     bb_status status = BB_OK;
     const bb_dataset *names = bb_results_find(scene->results, "results/pipeline");
     bb_cloud_cost *costs = NULL;
     *out = -1;
-    BB_REQUIRE(scene->experiment != NULL && names != NULL, BB_INVALID, "results of no experiment");
+    BB_REQUIRE(scene->experiment != NULL && names != NULL, BB_INVALID,
+               "the results belong to no experiment");
     BB_TRY(BB_ALLOCATE(names->count, &costs));
     BB_TRY(bb_cloud_costs(scene->experiment, scene->results, costs));
     for (bb_index p = 0; p < names->count; ++p) {
@@ -106,8 +107,8 @@ done:
     return status;
 }
 
-// The panel of the error that the price of pipeline `answer` (-1: none) is of, and its sentence for
-// the note. Its values are NULL where the file has none.
+// Panel of the error measured by the price of pipeline `answer` (-1: none), and a sentence for the
+// note. Its values are NULL if the file has none.
 static vectors find_error(const bb_plot_scene *scene, bb_index answer, const bb_dataset *raw,
                           char *sentence, size_t bytes)
 {
@@ -119,7 +120,8 @@ static vectors find_error(const bb_plot_scene *scene, bb_index answer, const bb_
         out.values = vectors_of(scene->results, residual ? "residual" : "model", answer, points);
         out.less = residual ? NULL : raw->numbers;
     }
-    (void)snprintf(sentence, bytes, "The error is the %s of %s, the safe pipeline of fewest bytes.",
+    (void)snprintf(sentence, bytes,
+                   "The error is the %s of %s, the safe pipeline with the fewest bytes.",
                    residual ? "residual after late or missed corrections" : "numerical error",
                    answer < 0 ? "none" : names->texts[answer]);
     return out;
@@ -157,7 +159,7 @@ static double round_below(double limit)
     return power * (digit >= 5.0 ? 5.0 : digit >= 2.0 ? 2.0 : 1.0);
 }
 
-// Points of which no two are nearer than `distance`; kept [points] gets their indices.
+// Selects points at least `distance` apart; kept [points] are their indices.
 static bb_index thin(const view *wafer, double distance, bb_index *kept)
 {
     const double *places = wafer->points->numbers;
@@ -176,7 +178,7 @@ static bb_index thin(const view *wafer, double distance, bb_index *kept)
     return count;
 }
 
-// Rims of the fields, and of the wafer where it is known.
+// Adds the rims of the fields, and of the wafer if known.
 static bb_status add_rims(const view *wafer, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -197,7 +199,7 @@ done:
     return status;
 }
 
-// A panel of vectors, with its title and a reference arrow above it.
+// Draws a panel of vectors, with its title and a reference arrow above it.
 static bb_status draw_vectors(const view *wafer, const vectors *field, bb_figure_box box,
                               bb_figure *figure)
 {
@@ -245,7 +247,7 @@ done:
     return status;
 }
 
-// Panels in a row, or one above the other on a narrow page.
+// Draws panels in a row, or in a column on a narrow page.
 static bb_status draw_panels(const view *wafer, const vectors *panels, bb_index count, bool row,
                              const bb_results *results, const char *note, bb_figure *figure)
 {
@@ -257,14 +259,14 @@ static bb_status draw_panels(const view *wafer, const vectors *panels, bb_index 
     const double gap_y = 1.45;
     double width = (figure->width_cm - 0.35 - gap_x * (double)columns) / (double)columns;
     const double foot =
-        figure->width_cm > 12.0 ? 0.9 : 1.4; // about what the lines at the bottom take
+        figure->width_cm > 12.0 ? 0.9 : 1.4; // approximate height of the lines at the bottom
     if (isnan(figure->height_cm)) {
         figure->height_cm = foot + (width * aspect + gap_y) * (double)rows;
     }
     BB_TRY(bb_figure_begin(figure, results, note));
     const double tall = (figure->height_cm - figure->foot_cm - 0.1) / (double)rows - gap_y;
     width = fmin(width, tall / aspect);
-    BB_REQUIRE(width > 1.0, BB_INVALID, "--size of %g x %g cm has no room for %td panels",
+    BB_REQUIRE(width > 1.0, BB_INVALID, "--size of %g x %g cm is too small for %td panels",
                figure->width_cm, figure->height_cm, count);
     BB_TRY(bb_text_add(&figure->script,
                        "set multiplot\nset xtics nomirror %g font ',6' offset 0,0.5\n"
@@ -296,13 +298,13 @@ static bb_status draw_overlay(const bb_plot_scene *scene, bb_figure *figure)
     char note[2 * NAME_BYTES];
     const bb_dataset *raw = bb_results_find(scene->results, "view/raw_nm");
     BB_TRY(open_view(scene->results, &wafer));
-    BB_REQUIRE(raw->count == wafer.points->count, BB_INVALID, "raw_nm of other points");
+    BB_REQUIRE(raw->count == wafer.points->count, BB_INVALID, "raw_nm belongs to other points");
     BB_TRY(find_answer(scene, &answer));
     const vectors panels[] = {
         {"displacement", "displacement", BB_FIGURE_BLUE, raw->numbers, NULL, 0.0, 0.0},
         find_error(scene, answer, raw, sentence, sizeof sentence)};
     (void)snprintf(note, sizeof note,
-                   "Mean over the light steps of a point; fields that are scored. %s", sentence);
+                   "Mean over the light steps of a point; scored fields only. %s", sentence);
     BB_TRY(draw_panels(&wafer, panels, panels[1].values == NULL ? 1 : 2, figure->width_cm > 12.0,
                        scene->results, note, figure));
 done:
@@ -311,13 +313,13 @@ done:
 
 const bb_plot_kind bb_plot_overlay = {
     "overlay",
-    "displacement over the wafer, and the error of the safe pipeline of fewest bytes",
+    "displacement over the wafer, and the error of the safe pipeline with the fewest bytes",
     {"view/point_mm", "view/raw_nm", "view/field_width_mm", "view/wafer_radius_mm"},
     "a wafer file of 'bitbudget run' of this version",
     draw_overlay,
     0};
 
-// The field of the largest displacement.
+// Field with the largest displacement.
 static double worst_field(const view *wafer, const double *raw)
 {
     double peak = -1.0;
@@ -347,7 +349,7 @@ static void mean_of(const view *wafer, const double *raw, double *x, double *y)
     *y /= count;
 }
 
-// The axes are those of the field, with a margin.
+// Sets the axes to the field with a margin.
 static void frame_field(view *wafer)
 {
     for (bb_index f = 0; f < wafer->fields->count; ++f) {
@@ -372,18 +374,18 @@ static bb_status draw_field(const bb_plot_scene *scene, bb_figure *figure)
     const bb_dataset *raw = bb_results_find(scene->results, "view/raw_nm");
     BB_TRY(open_view(scene->results, &wafer));
     BB_REQUIRE(raw->count == wafer.points->count && wafer.fields->count > 0, BB_INVALID,
-               "raw_nm of other points, or no field");
+               "raw_nm belongs to other points, or there is no field");
     BB_TRY(find_answer(scene, &answer));
     wafer.field = worst_field(&wafer, raw->numbers);
     frame_field(&wafer);
     mean_of(&wafer, raw->numbers, &x, &y);
     const vectors panels[] = {
         {"displacement", "displacement", BB_FIGURE_BLUE, raw->numbers, NULL, 0.0, 0.0},
-        {"residual", "less its mean", BB_FIGURE_GREEN, raw->numbers, NULL, x, y},
+        {"residual", "minus its mean", BB_FIGURE_GREEN, raw->numbers, NULL, x, y},
         find_error(scene, answer, raw, sentence, sizeof sentence)};
     (void)snprintf(note, sizeof note,
-                   "Exposure %.0f, the field of the largest displacement. Its mean is %.4g nm in "
-                   "x, %.4g nm in y; the second panel is less that mean. %s",
+                   "Exposure %.0f, the field with the largest displacement. Its mean is %.4g nm in "
+                   "x, %.4g nm in y, subtracted in the second panel. %s",
                    wafer.field, x, y, sentence);
     BB_TRY(draw_panels(&wafer, panels, panels[2].values == NULL ? 2 : 3, true, scene->results, note,
                        figure));
@@ -393,7 +395,7 @@ done:
 
 const bb_plot_kind bb_plot_field = {
     "field",
-    "the field of the largest displacement: as it is, less its mean, and the error",
+    "field with the largest displacement: unchanged, minus its mean, and the error",
     {"view/point_mm", "view/raw_nm", "view/field_width_mm", "view/wafer_radius_mm"},
     "a wafer file of 'bitbudget run' of this version",
     draw_field,

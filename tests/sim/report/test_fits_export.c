@@ -21,7 +21,7 @@ static bool is_absent(const char *path)
 
 TEST(a_build_without_cfitsio_says_so)
 {
-    CALL_EXPECT(2, "this build writes no FITS files: install libcfitsio-dev", "export", "a.h5",
+    CALL_EXPECT(2, "this build cannot write FITS files; install libcfitsio-dev", "export", "a.h5",
                 "-o", "a.fits");
     assert_true(is_absent("a.fits"));
 }
@@ -427,8 +427,8 @@ TEST(what_failed_is_not_there)
     bb_fits_image image;
     check_fails(read_image("full.fits", "R_3_0", 2, &image), BB_IO, "no part");
     check_fails(read_image("full.fits", "PSF_3_0_0", 2, &image), BB_IO, "no part");
-    CALL_EXPECT(2, "none of its pipelines that are asked for finished", "export", "full.h5", "-o",
-                "x.fits", "--pipeline", "hp2");
+    CALL_EXPECT(2, "all chosen pipelines failed", "export", "full.h5", "-o", "x.fits", "--pipeline",
+                "hp2");
     assert_true(is_absent("x.fits"));
 }
 
@@ -458,8 +458,8 @@ TEST(bare_files_have_whole_headers)
 TEST_FULL(what_is_missing_is_told_with_its_remedy)
 {
     CALL_EXPECT(2,
-                "'bare.h5' has no reconstructor: 'bitbudget rerun bare.h5 --dump R,pupil -o "
-                "NEW.h5' makes a file that has; --parts psf exports the images alone",
+                "'bare.h5' has no reconstructor; 'bitbudget rerun bare.h5 --dump R,pupil -o "
+                "NEW.h5' writes a file with it; --parts psf exports only the images",
                 "export", "bare.h5", "-o", "bare.fits");
     assert_true(is_absent("bare.fits"));
     CALL_EXPECT(2, "'bare.h5' has no pupil", "export", "bare.h5", "-o", "bare.fits", "--parts",
@@ -476,8 +476,8 @@ TEST_FULL(what_is_missing_is_told_with_its_remedy)
 TEST_FULL(other_experiments_have_what_they_have)
 {
     CALL_EXPECT(0, "results: wafer.h5", "run", CONFIG_WAFER_SMALL, "-q", "-o", "wafer.h5");
-    CALL_EXPECT(2, "'wafer.h5' is of wafer, which has no reconstructor, image or pupil", "export",
-                "wafer.h5", "-o", "wafer.fits");
+    CALL_EXPECT(2, "'wafer.h5' is a result of wafer, which has no reconstructors, images or pupil",
+                "export", "wafer.h5", "-o", "wafer.fits");
     assert_true(is_absent("wafer.fits"));
     // A reconstructor of matrices of the user's: no telescope, no slopes, no images.
     CALL_EXPECT(0, "results: matrix.h5", "run",
@@ -525,8 +525,8 @@ TEST(pipelines_that_finished_have_all_parts)
     const hid_t file = H5Fopen("less.h5", H5F_ACC_RDWR, H5P_DEFAULT);
     assert_true(H5Ldelete(file, "operators/R_2_1", H5P_DEFAULT) >= 0);
     assert_true(H5Fclose(file) >= 0);
-    CALL_EXPECT(2, "'less.h5' has no R_2_1, yet its pipeline sp is ok", "export", "less.h5", "-o",
-                "less.fits");
+    CALL_EXPECT(2, "'less.h5' has no R_2_1, although its pipeline sp is ok", "export", "less.h5",
+                "-o", "less.fits");
     assert_true(is_absent("less.fits"));
     CALL_EXPECT(0, "export: less.fits", "export", "less.h5", "-o", "less.fits", "--parts", "psf");
     // Images are under the digest of the file, so one is taken out of what was read.
@@ -543,13 +543,11 @@ TEST(pipelines_that_finished_have_all_parts)
 TEST(mistakes_are_refused)
 {
     CALL_EXPECT(2, "export needs -o FILE.fits", "export", "full.h5");
-    CALL_EXPECT(2, "expected a name that ends in .fits or .fit", "export", "full.h5", "-o",
-                "full.h5");
-    CALL_EXPECT(2, "expected a name that ends in .fits or .fit", "export", "full.h5", "-o",
-                "new.fits.gz");
+    CALL_EXPECT(2, "the name must end in .fits or .fit", "export", "full.h5", "-o", "full.h5");
+    CALL_EXPECT(2, "the name must end in .fits or .fit", "export", "full.h5", "-o", "new.fits.gz");
     CALL_EXPECT(3, "output 'full.fits' exists", "export", "full.h5", "-o", "full.fits");
-    CALL_EXPECT(2, "--parts R,psff: 'psff', expected of R,psf,pupil", "export", "full.h5", "-o",
-                "x.fits", "--parts", "R,psff");
+    CALL_EXPECT(2, "--parts R,psff: unknown part 'psff', expected parts of R,psf,pupil", "export",
+                "full.h5", "-o", "x.fits", "--parts", "R,psff");
     CALL_EXPECT(2, "no pipeline 'hp7' (did you mean hp2?)", "export", "full.h5", "-o", "x.fits",
                 "--pipeline", "hp7");
     CALL_EXPECT(2, "--pipeline nosuch: no pipeline 'nosuch'", "export", "full.h5", "-o", "x.fits",

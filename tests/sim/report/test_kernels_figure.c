@@ -126,9 +126,9 @@ TEST(what_has_no_bar_is_refused)
     expect_refused(&(bb_plot_scene){.results = results, .more = same, .more_count = 1}, "kernels",
                    17.0, "kernel-add-sp-cpu of C, AMD EPYC is in two files");
     expect_refused(&(bb_plot_scene){.results = results, .more = none, .more_count = 1}, "kernels",
-                   17.0, "file 2 is none of 'bitbudget-bench'");
+                   17.0, "file 2 is not a file of 'bitbudget-bench'");
     expect_refused(&(bb_plot_scene){.results = results}, "kernels", 3.0,
-                   "has no room for 1 by 2 panels");
+                   "is too small for 1 by 2 panels");
 }
 
 // A kind of one file says so instead of leaving a file out.
@@ -140,7 +140,7 @@ TEST(other_kinds_take_one_file)
                             numbers));
     const bb_results *const more[] = {results};
     expect_refused(&(bb_plot_scene){.results = results, .more = more, .more_count = 1}, "roofline",
-                   17.0, "several files are of kernels; 'roofline' draws one");
+                   17.0, "several files need --kind kernels; 'roofline' draws one");
 }
 
 TEST_GROUP(.has_folder = true);

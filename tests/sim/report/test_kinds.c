@@ -88,7 +88,7 @@ static void spectra_have_all_eigenvalues(const bb_plot_scene *scene)
     char line[128];
     const bb_dataset *values = bb_results_find(scene->results, "spectrum/eigenvalue");
     make(scene, "spectrum", &figure);
-    (void)snprintf(line, sizeof line, "# eigenvalues\n# place, eigenvalue\n0 %.9g\n1 %.9g\n",
+    (void)snprintf(line, sizeof line, "# eigenvalues\n# rank, eigenvalue\n0 %.9g\n1 %.9g\n",
                    values->numbers[0], values->numbers[1]);
     has(&figure.data, line);
     has(&figure.script, "'tf32, fp16'");
@@ -273,7 +273,7 @@ static void maps_of_fringes_are_those_of_the_file(const bb_plot_scene *scene)
     char text[64];
     const bb_index row = 40, column = 24;
     make(scene, "unwrapped", &figure);
-    has(&figure.data, "# map 2\n# rows of the camera, columns across\nnan nan ");
+    has(&figure.data, "# map 2\n# rows of the camera, horizontal columns\nnan nan ");
     has(&figure.script, "'fp16'");
     (void)snprintf(text, sizeof text, " %.5g %.5g ", map_value(scene, "unwrapped", 2, row, column),
                    map_value(scene, "unwrapped", 2, row, column + 1));
@@ -401,7 +401,7 @@ TEST_FULL(a_night_gives_its_pictures)
                    bb_results_find(results, "night/time")->numbers[0],
                    bb_results_find(results, "night/strehl_moment")->numbers[0]);
     has(&figure.data, line);
-    has(&figure.script, "reference, of the moment");
+    has(&figure.script, "reference of the moment");
     bb_figure_release(&figure);
     make(&scene, "staleness", &figure);
     const bb_dataset *aged = bb_results_find(results, "night/aged_loss");

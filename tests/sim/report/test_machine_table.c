@@ -55,7 +55,8 @@ TEST(a_price_needs_its_year_and_its_source)
 #define ROW                                                                                        \
     "title: one\nmachines:\n  - {name: a, kind: cpu, year: 2020, single_gflop_per_s: 1, memory: "  \
     "DDR4, memory_gb_per_s: 1, memory_gb: 1, source: s"
-    expect_refused(ROW ", price_usd: 5}\n", "machines[0] (a): expected price_usd, price_year and");
+    expect_refused(ROW ", price_usd: 5}\n",
+                   "machines[0] (a): set all of price_usd, price_year and");
     expect_refused(ROW ", price_usd: 5, price_year: 2020}\n", "price_source, or none of them");
     expect_refused(ROW ", price_usd: 5, price_source: p}\n", "price_year");
     expect_refused(ROW ", price_year: 2020, price_source: p}\n", "price_usd");
@@ -79,14 +80,15 @@ TEST(a_picture_says_what_it_leaves_out)
         assert_true(wide == (figure.height_cm < figure.width_cm));
         const char *data = bb_text_string(&figure.data);
         // Of the first: 60 GFLOP/s at a tenth of an operation a byte, the ridge at 1000 / 600.
-        assert_non_null(strstr(data, "# roof 0 0\n# operations a byte, rate\n0.1 60\n1.66667 1000\n"
-                                     "100 1000\n"));
-        assert_non_null(strstr(data, "# product 0 0\n# operations a byte, rate\n0.5 300\n"));
+        assert_non_null(strstr(data,
+                               "# roof 0 0\n# operations per byte, rate\n0.1 60\n1.66667 1000\n"
+                               "100 1000\n"));
+        assert_non_null(strstr(data, "# product 0 0\n# operations per byte, rate\n0.5 300\n"));
         assert_non_null(
-            strstr(data, "# roof 1 0\n# operations a byte, rate\n0.1 30\n1.66667 500\n"));
-        assert_non_null(strstr(data, "# product 1 0\n# operations a byte, rate\n0.5 150\n"));
-        assert_non_null(strstr(data, "# product 2 0\n# operations a byte, rate\n0.5 1.2\n"));
-        assert_non_null(strstr(data, "# product 0 1\n# operations a byte, rate\n0.5 20\n"));
+            strstr(data, "# roof 1 0\n# operations per byte, rate\n0.1 30\n1.66667 500\n"));
+        assert_non_null(strstr(data, "# product 1 0\n# operations per byte, rate\n0.5 150\n"));
+        assert_non_null(strstr(data, "# product 2 0\n# operations per byte, rate\n0.5 1.2\n"));
+        assert_non_null(strstr(data, "# product 0 1\n# operations per byte, rate\n0.5 20\n"));
         assert_null(strstr(data, "# product 1 1\n"));
         assert_null(strstr(data, "# product 2 1\n"));
         assert_non_null(

@@ -32,7 +32,7 @@ TEST(choices_land_where_they_should)
     autorelease(bb_figure) figure;
     const bb_plot_scene scene = scene_of();
     draw(&scene, "pareto", &figure);
-    has(&figure.data, "# stairs\n# the front from few bytes to many\n2 0.004\n4 6e-06\n8 ");
+    has(&figure.data, "# stairs\n# the front in order of increasing bytes\n2 0.004\n4 6e-06\n8 ");
     has(&figure.data, "# others\n# operator [MB], price\n3 0.006\n");
     has(&figure.data, "# unsafe\n# operator [MB], price\n1 0.001\n");
     has(&figure.script, "set label 'worst strehl loss'");
@@ -50,7 +50,7 @@ TEST(cells_land_where_they_should)
                       "1 0 0.5 1.5 -0.5 0.5 0xb0b0b0 nan\n0 1 ");
     has(&figure.data, "\n1 2 0.5 1.5 1.5 2.5 0xfde725 0.006\n");
     has(&figure.data, "# hatch\n# lines across cells of failed points\n0.500 0.000\n1.000 0.500\n");
-    has(&figure.script, "Hatched: failed at a point there; grey: at");
+    has(&figure.script, "Hatched: failed at some points; grey: failed at");
     has(&figure.script, "set label 'width [tiles]'");
     has(&figure.hovers, "<title>r0_m 0.2, width 0, failed at 1 of 1</title>");
     has(&figure.hovers, "<title>r0_m 0.2, width 4: strehl loss 0.006</title>");
@@ -80,10 +80,10 @@ TEST(lines_break_where_points_failed)
     autorelease(bb_figure) figure;
     const bb_plot_scene scene = scene_of();
     draw(&scene, "lines", &figure);
-    has(&figure.data, "# line 0\n# key, worst value; nan: none finished\n0.1 0.001\n0.2 nan\n");
+    has(&figure.data, "# line 0\n# key, worst value; nan: all failed\n0.1 0.001\n0.2 nan\n");
     has(&figure.data, "# failed 0\n# key, the lower edge where a point failed\n0.2 0.00");
     has(&figure.data, "# failed 1\n# key, the lower edge where a point failed\nnan nan\n");
-    has(&figure.data, "# line 2\n# key, worst value; nan: none finished\n0.1 0.005\n0.2 0.006\n");
+    has(&figure.data, "# line 2\n# key, worst value; nan: all failed\n0.1 0.005\n0.2 0.006\n");
     has(&figure.script, "set label 'width 0'");
 }
 
@@ -101,7 +101,8 @@ TEST(wrong_words_are_named)
     scene.pipeline = NULL;
     scene.value = "status";
     check_fails(bb_plot_draw(&scene, "lines", &figure), BB_INVALID, "--value status: expected");
-    check_fails(bb_plot_draw(&scene, "psf", &figure), BB_INVALID, "no picture 'psf' of this file");
+    check_fails(bb_plot_draw(&scene, "psf", &figure), BB_INVALID,
+                "picture 'psf' is not available for this file");
 }
 
 // Kinds draw all that is asked of them, or refuse it.
@@ -139,9 +140,11 @@ TEST(answers_name_the_worst_point)
     autorelease(bb_text) text = {0};
     check_ok(bb_swept_read(results, bb_experiment_find(&bb_experiments, "ao"), &swept));
     check_ok(bb_swept_answer(&swept, NAN, &text));
-    assert_string_equal(text.data, "4 of 5 choices finish at every condition. Fewest bytes of "
-                                   "them: " SWEEP_FIXTURE_NAME ", width 2, 2 MB, strehl loss at "
-                                   "worst 0.004 (r0_m 0.2, width 2).");
+    assert_string_equal(
+        text.data,
+        "4 of 5 choices succeed at every condition. Fewest bytes among them: " SWEEP_FIXTURE_NAME
+        ", width 2, 2 MB, strehl loss at "
+        "worst 0.004 (r0_m 0.2, width 2).");
     bb_text_release(&text);
     check_ok(bb_swept_answer(&swept, 1e-5, &text));
     has(&text, "with strehl loss of at most 1e-05 at every condition: sp, 4 MB, ");
@@ -171,10 +174,10 @@ TEST(partial_searches_are_named)
     check_ok(results_axis(partial, "search/group", "1", "group", 1, index));
     check_ok(results_texts(partial, "search/answer", "answer", "group", answers));
     check_ok(bb_results_note(partial, "", "status", "partial"));
-    check_ok(bb_results_note(partial, "", "status_reason", "the search is not at its end"));
+    check_ok(bb_results_note(partial, "", "status_reason", "the search has not ended"));
     check_ok(bb_swept_read(partial, bb_experiment_find(&bb_experiments, "ao"), &swept));
     check_ok(bb_swept_answer(&swept, NAN, &text));
-    assert_string_equal(text.data, "width = 2. Partial: the search is not at its end.");
+    assert_string_equal(text.data, "width = 2. Partial result: the search has not ended.");
 }
 
 // Of a plan that was ended early, whose cheapest choice has no price at a point.
@@ -195,7 +198,7 @@ TEST(partial_sweeps_and_missing_prices_are_named)
     check_ok(bb_swept_answer(&swept, 1.0, &text));
     assert_string_equal(
         text.data,
-        "4 of 5 choices finish at every condition that was run. Partial: 6 of 12 planned "
+        "4 of 5 choices succeed at every condition that was run. Partial result: 6 of 12 planned "
         "points were run. No price: " SWEEP_FIXTURE_NAME ", width 2 (1 of 2). Fewest "
         "bytes with strehl loss of at most 1 at every condition that was run: " SWEEP_FIXTURE_NAME
         ", width 4, 3 MB, strehl loss at worst 0.006 (r0_m 0.2, width 4).");
@@ -226,7 +229,7 @@ static void call(const char *const more[6], int code, const char *expected)
 
 TEST(program_shows_and_draws)
 {
-    call((const char *const[6]){"show", "s.h5"}, 0, "4 of 5 choices finish at every condition.");
+    call((const char *const[6]){"show", "s.h5"}, 0, "4 of 5 choices succeed at every condition.");
     call((const char *const[6]){"show", "s.h5", "--format", "csv"}, 0,
          "pipeline,points,points_failed,share_failed_bound,price_median");
     call((const char *const[6]){"show", "s.h5", "--max-loss", "1e-9", "--format", "json"}, 0,
