@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The programs: the only file that ends a process.
+// Entry of the programs; only this file ends a process.
 #include "core/address_space.h"
 #include "sim/cli/launch.h"
 
 #include <unistd.h>
 
 #ifndef BB_SANITIZED
-// OpenBLAS starts its threads as it is loaded, before main, and tries for ever where a buffer of
-// theirs is not to be had: the limit is looked at before any library's own start.
+// OpenBLAS starts its threads when it is loaded, before main, and retries endlessly if their
+// buffers cannot be allocated. The limit is therefore checked before the libraries are initialised.
 static void look_at_limit(int argument_count, char **arguments, char **environment)
 {
     static const char sentence[] =
-        "bitbudget: memory: under a limit (ulimit -v) OpenBLAS needs 128 MiB for every thread that "
+        "bitbudget: memory: with a limit (ulimit -v) OpenBLAS needs 128 MiB for each thread that "
         "it starts; set OPENBLAS_NUM_THREADS=1\n";
     const char *const *entries = (const char *const *)environment;
     (void)argument_count;
@@ -31,7 +31,7 @@ int main(int argument_count, char **arguments)
 {
     int code = bb_launch_commands(argument_count, arguments);
     if (code != 0) {
-        // After an error libraries may not be in a state to be taken down; everything is flushed.
+        // After an error the exit handlers of libraries may fail; everything has been flushed.
         _exit(code);
     }
     return code;

@@ -17,9 +17,9 @@
 #include <sys/prctl.h>
 #include <sys/utsname.h>
 
-static const int64_t lead_ns = 50000000; // before the first release: a queue is filled in it
+static const int64_t lead_ns = 50000000; // time before the first release, to fill the queue
 
-// Before a release the thread polls for so long.
+// The thread polls for this long before a release.
 static const int64_t spin_ns = 150000;
 
 static void put(char out[BB_HOST_TEXT], const char *text)
@@ -27,7 +27,7 @@ static void put(char out[BB_HOST_TEXT], const char *text)
     (void)snprintf(out, BB_HOST_TEXT, "%s", text);
 }
 
-// First line of a stream without its end; false where there is none.
+// Reads the first line of a stream without its line end; false if there is none.
 static bool read_line(FILE *file, char out[BB_HOST_TEXT])
 {
     if (fgets(out, BB_HOST_TEXT, file) == NULL) {
@@ -52,8 +52,8 @@ static void read_processor(bb_host_state *out)
 {
     char line[4096];
     FILE *file = fopen("/proc/cpuinfo", "r");
-    put(out->processor, "not known");
-    put(out->hypervisor, "not known");
+    put(out->processor, "unknown");
+    put(out->hypervisor, "unknown");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         const char *value = strchr(line, ':');
         line[strcspn(line, "\n")] = '\0';
@@ -62,7 +62,7 @@ static void read_processor(bb_host_state *out)
         }
         if (value != NULL && strncmp(line, "flags", 5) == 0) {
             put(out->hypervisor,
-                strstr(value, " hypervisor") != NULL ? "a virtual machine" : "none seen");
+                strstr(value, " hypervisor") != NULL ? "virtual machine" : "none detected");
             break;
         }
     }
@@ -81,20 +81,20 @@ static void read_clocks(char out[BB_HOST_TEXT])
     if (file != NULL) {
         (void)pclose(file);
     }
-    put(out, found ? line : "not known");
+    put(out, found ? line : "unknown");
 }
 
-// May take a second and start a process.
+// Reads the state of the host; may take a second and start a process.
 static void read_host(bb_host_state *out)
 {
     struct utsname system;
     double load[3] = {0.0};
     read_processor(out);
     read_file("/sys/devices/system/cpu/isolated", "none", out->isolated);
-    read_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "not known", out->governor);
+    read_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "unknown", out->governor);
     read_clocks(out->clocks);
-    put(out->kernel, "not known");
-    put(out->load, "not known");
+    put(out->kernel, "unknown");
+    put(out->load, "unknown");
     if (uname(&system) == 0) {
         (void)snprintf(out->kernel, BB_HOST_TEXT, "%.60s %.90s", system.release, system.version);
     }
@@ -103,7 +103,7 @@ static void read_host(bb_host_state *out)
     }
 }
 
-// First isolated core that the thread may use, else the last core.
+// First isolated core allowed for the thread, else the last allowed core.
 static int choose_core(const cpu_set_t *may)
 {
     char isolated[BB_HOST_TEXT];
@@ -127,7 +127,7 @@ static void pin(bb_realtime_thread *thread)
     const bool known = sched_getaffinity(0, sizeof thread->cores, &thread->cores) == 0;
     const int core = known ? choose_core(&thread->cores) : -1;
     if (core < 0) {
-        put(thread->core, "not pinned: the cores of the thread are not known");
+        put(thread->core, "not pinned: the allowed cores of the thread are unknown");
         return;
     }
     CPU_ZERO(&one);
@@ -141,7 +141,7 @@ static void pin(bb_realtime_thread *thread)
     }
 }
 
-// Pages that are there; a GPU's driver reserves more addresses than there is memory.
+// Locks only mapped pages: a GPU driver reserves more addresses than there is memory.
 static void lock(bb_realtime_thread *thread)
 {
     thread->locked = mlockall(MCL_CURRENT | MCL_ONFAULT) == 0;
@@ -159,8 +159,8 @@ static void raise_policy(bb_realtime_thread *thread, bool never_sleeps)
     read_file("/proc/sys/kernel/sched_rt_runtime_us", "-1", budget);
     if (never_sleeps && strcmp(budget, "-1") != 0) {
         (void)snprintf(thread->policy, BB_HOST_TEXT,
-                       "SCHED_OTHER: the kernel gives a real-time thread %.20s us a second, and "
-                       "this one never sleeps",
+                       "SCHED_OTHER: the kernel limits a real-time thread to %.20s us per second, "
+                       "but this one never sleeps",
                        budget);
         return;
     }
@@ -173,21 +173,21 @@ static void raise_policy(bb_realtime_thread *thread, bool never_sleeps)
     }
 }
 
-// Pins the thread to an isolated core, else to the last that it may use, locks the memory it has,
-// and asks for SCHED_FIFO unless it never sleeps and the kernel stops such threads. Nothing of it
-// is an error.
+// Pins the thread to an isolated core, else to the last allowed one, locks its memory, and requests
+// SCHED_FIFO unless the thread never sleeps and the kernel limits such threads. Failures are
+// recorded but are not errors.
 static void enter_thread(bb_realtime_thread *thread, bool never_sleeps)
 {
     *thread = (bb_realtime_thread){0};
     thread->slack = prctl(PR_GET_TIMERSLACK);
-    // Wake-ups are not put off to be bundled with others; without effect under SCHED_FIFO.
+    // Prevents wake-ups from being delayed and merged; no effect under SCHED_FIFO.
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     pin(thread);
     lock(thread);
     raise_policy(thread, never_sleeps);
 }
 
-// Undoes it; the texts stay.
+// Restores the thread; the texts remain.
 static void leave_thread(bb_realtime_thread *thread)
 {
     const struct sched_param parameters = {0};
@@ -206,8 +206,8 @@ static void leave_thread(bb_realtime_thread *thread)
     thread->raised = thread->locked = thread->pinned = false;
 }
 
-// Sleeps until shortly before a release, then polls, so that the wake-up of the thread is in no
-// latency.
+// Sleeps until shortly before a release, then polls, so that latencies do not include the wake-up
+// of the thread.
 static void await(int64_t ns)
 {
     while (!bb_clock_sleep_until(ns - spin_ns) && !bb_interrupt_noted()) {
@@ -283,7 +283,7 @@ static bb_status finish_step(bb_realtime_loop *loop)
     BB_TRY(loop->stages->finish(loop, release, records));
     keep(loop, records);
 done:
-    ++loop->finished; // or it failed: it is not under way any more
+    ++loop->finished; // also if it failed: it is no longer in flight
     return status;
 }
 
@@ -317,7 +317,7 @@ done:
     return status;
 }
 
-// Written once, so that every page is there before the first release.
+// Writes the records once, so that all pages are mapped before the first release.
 static bb_status make_records(const bb_realtime_schedule *schedule, bb_realtime_measurement *out)
 {
     bb_status status = BB_OK;
@@ -330,7 +330,7 @@ done:
     return status;
 }
 
-// On a thread that is set up.
+// Runs on the configured thread.
 static bb_status run_steps(bb_realtime_loop *loop)
 {
     bb_status status = BB_OK;
@@ -359,11 +359,12 @@ bb_status bb_realtime_loop_run(bb_realtime_loop *loop, bb_realtime_measurement *
         schedule->polls || (!schedule->by_device && schedule->period_ns <= 2 * spin_ns);
     loop->out = out;
     BB_TRY(make_records(schedule, out));
-    bb_log_info("%td steps and %td before them, every %g ms (0: back to back) by the %s's clock",
-                schedule->steps, schedule->warm_up, 1e-6 * (double)schedule->period_ns,
-                schedule->by_device ? "device" : "host");
+    bb_log_info(
+        "%td steps after %td warm-up steps, every %g ms (0: back to back) by the %s's clock",
+        schedule->steps, schedule->warm_up, 1e-6 * (double)schedule->period_ns,
+        schedule->by_device ? "device" : "host");
     if (schedule->stops_threads) {
-        bb_threads_stop(); // nothing beside this thread
+        bb_threads_stop(); // other threads would disturb the loop
     }
     enter_thread(&out->host.thread, never_sleeps);
     status = run_steps(loop);
@@ -388,7 +389,7 @@ bb_status bb_realtime_loop_measure(bb_realtime_loop *loop, int device_count,
     bb_interrupt_defer(true);
     status = bb_realtime_loop_run(loop, out);
     if (status == BB_OK && out->count == 0) {
-        bb_interrupt_deliver(); // nothing was measured that could be kept
+        bb_interrupt_deliver(); // no measurement to keep
     }
     bb_interrupt_defer(false);
     BB_TRY(status);

@@ -146,34 +146,34 @@ done:
 
 enum { BLOCKS = 1000 };
 
-// Latencies of a run; s.
+// Latencies of a run in s.
 typedef struct series {
     bb_index bins, blocks;
-    double *block;                     // all of those that follow
+    double *block;                     // storage of the following arrays
     double *edges;                     // [bins] us
     double *counts;                    // [kinds][bins]
-    double *begins, *medians, *maxima; // [blocks] of runs of successive steps
+    double *begins, *medians, *maxima; // [blocks] sequences of consecutive steps
 } series;
 
 #define OF_KIND(field) BB_MEMBER(bb_latency, field), .measured = true
 
 static const bb_output kind_rows[] = {
-    {"steps", "kind", "1", "steps that were measured", OF_KIND(count)},
+    {"steps", "kind", "1", "number of measured steps", OF_KIND(count)},
     {"latency_mean_us", "kind", "us", "mean latency", OF_KIND(mean), .scale = 1e6},
     {"latency_p50_us", "kind", "us", "median latency",
-     .note = "nearest rank, as the following ones", OF_KIND(p50), .scale = 1e6},
-    {"latency_p99_us", "kind", "us", "latency that 1 step in 100 passes", OF_KIND(p99),
+     .note = "nearest rank, as for the following quantiles", OF_KIND(p50), .scale = 1e6},
+    {"latency_p99_us", "kind", "us", "latency exceeded by 1 step in 100", OF_KIND(p99),
      .scale = 1e6},
-    {"latency_p99_9_us", "kind", "us", "latency that 1 step in 1000 passes", OF_KIND(p999),
+    {"latency_p99_9_us", "kind", "us", "latency exceeded by 1 step in 1000", OF_KIND(p999),
      .scale = 1e6},
-    {"latency_p99_99_us", "kind", "us", "latency that 1 step in 10000 passes", OF_KIND(p9999),
+    {"latency_p99_99_us", "kind", "us", "latency exceeded by 1 step in 10000", OF_KIND(p9999),
      .scale = 1e6},
-    {"latency_max_us", "kind", "us", "greatest latency", OF_KIND(max), .scale = 1e6},
-    {"latency_max_over_p50", "kind", "1", "greatest latency over the median",
+    {"latency_max_us", "kind", "us", "largest latency", OF_KIND(max), .scale = 1e6},
+    {"latency_max_over_p50", "kind", "1", "largest latency / median latency",
      OF_KIND(max_over_median)},
-    {"misses", "kind", "1", "latencies over the deadline", OF_KIND(misses)},
-    {"miss_rate", "kind", "1", "misses over steps", OF_KIND(miss_rate)},
-    {"miss_rate_bound", "kind", "1", "upper bound on the rate of misses, 95 %",
+    {"misses", "kind", "1", "number of latencies above the deadline", OF_KIND(misses)},
+    {"miss_rate", "kind", "1", "misses / steps", OF_KIND(miss_rate)},
+    {"miss_rate_bound", "kind", "1", "upper bound of the miss rate, 95 % confidence",
      .note = "Clopper and Pearson, one-sided; 3 / steps without a miss", OF_KIND(miss_bound)},
 };
 const bb_output_table bb_realtime_report_kinds = {"/results, realtime", NULL, "results", "kind",
@@ -183,15 +183,14 @@ const bb_output_table bb_realtime_report_kinds = {"/results, realtime", NULL, "r
 
 static const bb_output figure_rows[] = {
     {"deadline_us", "", "us", "deadline of a step", .note = "as configured", OF_RUN(deadline_us)},
-    {"period_us", "", "us", "between fixed releases", .note = "as configured; NaN back to back",
+    {"period_us", "", "us", "interval of fixed releases", .note = "as configured; NaN back to back",
      OF_RUN(period_us)},
     {"operator_bytes", "", "byte", "matrices on the devices",
-     .note = "coded bytes per frame; for wafer of all scored fields and axes, or of "
-             "two slots",
+     .note = "encoded bytes per frame; for wafer of all scored fields and axes, or of two slots",
      OF_RUN(operator_bytes)},
-    {"encode_time_s", "", "s", "to solve or make the matrices and to code them",
+    {"encode_time_s", "", "s", "time to solve or build the matrices and to encode them",
      OF_RUN(encode_seconds), .measured = true},
-    {"wall_time_s", "", "s", "from the first measured release to the last step's end",
+    {"wall_time_s", "", "s", "from the first measured release to the end of the last step",
      OF_RUN(wall_seconds), .measured = true},
 };
 const bb_output_table bb_realtime_report_figures = {"/results, realtime", NULL, "results", NULL,
@@ -200,9 +199,9 @@ const bb_output_table bb_realtime_report_figures = {"/results, realtime", NULL, 
 #define OF_WORST(field) BB_MEMBER(bb_realtime_worst, field), .measured = true
 
 static const bb_output worst_rows[] = {
-    {"rank", "rank", "1", "greatest latency first", .note = "the ten greatest",
+    {"rank", "rank", "1", "largest latency first", .note = "the ten largest",
      BB_MEMBER(bb_realtime_worst, rank)},
-    {"release_s", "rank", "s", "release since the first measured one", OF_WORST(release)},
+    {"release_s", "rank", "s", "release relative to the first measured one", OF_WORST(release)},
     {"latency_us", "rank", "us", "latency of the step", OF_WORST(latency), .scale = 1e6},
 };
 const bb_output_table bb_realtime_report_worst = {"/worst, realtime", NULL, "worst", "rank",
@@ -210,16 +209,17 @@ const bb_output_table bb_realtime_report_worst = {"/worst, realtime", NULL, "wor
 
 static const bb_output latency_rows[] = {
     {"bin_us", "bin_us", "us", "lower edge of a bin; the last one has no upper edge",
-     .note = "of 1 us, the last from 2 ms on", BB_MEMBER(series, edges),
+     .note = "bins of 1 us, the last from 2 ms", BB_MEMBER(series, edges),
      .count = offsetof(series, bins)},
-    {"count", "kind, bin_us", "1", "steps by latency", BB_MEMBER(series, counts), .measured = true},
-    {"block", "block", "1", "run of successive steps", .note = "up to 1000 of them",
+    {"count", "kind, bin_us", "1", "number of steps by latency", BB_MEMBER(series, counts),
+     .measured = true},
+    {"block", "block", "1", "sequence of consecutive steps", .note = "up to 1000 sequences",
      .count = offsetof(series, blocks), .indices = true},
-    {"block_begin_s", "block", "s", "first release of a run, since the first of all",
+    {"block_begin_s", "block", "s", "first release of a sequence, relative to the first of all",
      BB_MEMBER(series, begins), .measured = true},
-    {"block_p50_us", "block", "us", "median latency of a run", BB_MEMBER(series, medians),
+    {"block_p50_us", "block", "us", "median latency of a sequence", BB_MEMBER(series, medians),
      .scale = 1e6, .measured = true},
-    {"block_max_us", "block", "us", "greatest latency of a run", BB_MEMBER(series, maxima),
+    {"block_max_us", "block", "us", "largest latency of a sequence", BB_MEMBER(series, maxima),
      .scale = 1e6, .measured = true},
 };
 const bb_output_table bb_realtime_report_latencies = {"/latency, realtime", NULL, "latency", NULL,
@@ -251,7 +251,7 @@ done:
     return status;
 }
 
-// Latencies are those of any share, stages are each one's.
+// Latencies are common to all shares, stages are separate.
 static bb_status sum_up_kind(int k, bb_realtime_summary *out)
 {
     bb_status status = BB_OK;
@@ -355,7 +355,7 @@ static bb_status note_host(const bb_realtime_host *host, bb_results *results)
     return note_all(sizeof notes / sizeof *notes, notes, "host", results);
 }
 
-// Those of several devices with " | " between.
+// Notes the devices, separated by " | ".
 static bb_status note_devices(const bb_realtime_measurement *measured, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -439,14 +439,14 @@ done:
     return status;
 }
 
-// Values in us after a gap, "-" where a stage is not there; width 0: as wide as they are.
+// Prints a value in us after a gap, "-" for an absent stage; width 0: without padding.
 static bb_status print_stage(double seconds, int width, bb_text *out)
 {
     return isnan(seconds) ? bb_text_add(out, " %*s", width, "-")
                           : bb_text_add(out, " %*.2f", width, 1e6 * seconds);
 }
 
-// "light", or "light 1" where there are several shares.
+// Prints a row "light", or "light 1" if there are several shares.
 static bb_status print_stage_row(const bb_realtime_summary *s, int kind, bb_index share,
                                  bb_text *out)
 {
@@ -468,7 +468,7 @@ done:
     return status;
 }
 
-// All kinds together only if there is no other.
+// All kinds together only if there is a single kind.
 static bb_status print_stages(const bb_realtime_summary *s, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -544,8 +544,9 @@ bb_status bb_realtime_measurement_print_host(const bb_realtime_measurement *meas
         BB_TRY(bb_text_add(out, "device %d: %s%s%s\n", d, device->name,
                            device->driver[0] == '\0' ? "" : ", ", device->driver));
     }
-    if (strcmp(host->after.clocks, "not known") != 0) {
-        BB_TRY(bb_text_add(out, "clocks sm, memory, and their most: %s\n", host->after.clocks));
+    if (strcmp(host->after.clocks, "unknown") != 0) {
+        BB_TRY(bb_text_add(out, "clocks of sm and memory, current and maximum: %s\n",
+                           host->after.clocks));
     }
 done:
     return status;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Latencies of loops in real time (realtime_loop.h): statistics by kind of step with missed
-// deadlines and their bound, histogram, series, the worst steps, and their tables and datasets,
-// which are the same for every experiment. Quantiles are nearest ranks: p99 is a latency that was
-// measured.
+// Latencies of real-time loops (realtime_loop.h): statistics by kind of step with missed deadlines
+// and their bound, histogram, series, the worst steps, and tables and datasets common to all
+// experiments. Quantiles are nearest ranks: p99 is a measured latency.
 #ifndef BB_SIM_REALTIME_REALTIME_REPORT_H
 #define BB_SIM_REALTIME_REALTIME_REPORT_H
 
@@ -11,53 +10,53 @@
 #include "sim/output/output_table.h"
 #include "sim/realtime/realtime_loop.h"
 
-/// Of the steps of one kind; NaN where there are none.
+/// Statistics of steps of one kind; NaN without steps.
 typedef struct bb_latency {
     double count;
     double mean, p50, p99, p999, p9999, max; ///< s
     double max_over_median;
-    double misses;                      ///< latencies over the deadline
+    double misses;                      ///< number of latencies above the deadline
     double miss_rate, miss_bound;       ///< bb_latency_miss_bound
     double stage_median[BB_STEP_PARTS]; ///< s
 } bb_latency;
 
-/// Summary of latencies [count] in s, which it sorts; stages stay NaN.
+/// Summarises latencies [count] in s, sorting them; stages remain NaN.
 void bb_latency_of(bb_index count, double *latencies, double deadline, bb_latency *out);
 
-/// Summary of one kind of steps, or BB_STEP_ALL. Errors: BB_MEMORY.
+/// Summarises one kind of steps, or BB_STEP_ALL. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_latency_summarise(bb_index count, const bb_step_record *records, int kind,
                                           double deadline, bb_latency *out);
 
-/// Upper bound at 95 % confidence on the rate of misses, by Clopper and Pearson; 3 / count without
-/// a miss, NaN without a step.
+/// Upper bound of the miss rate with 95 % confidence (Clopper and Pearson); 3 / count without a
+/// miss, NaN without a step.
 double bb_latency_miss_bound(bb_index misses, bb_index count);
 
-/// The `limit` greatest latencies, greatest first, of equal ones the first to come; returns how
-/// many there are. out [most].
+/// Finds the `limit` largest latencies, largest first, in order of time if equal; returns their
+/// number. out [limit].
 bb_index bb_latency_worst(bb_index count, const bb_step_record *records, bb_index limit,
                           bb_index *out);
 
 enum {
-    BB_LATENCY_BINS = 2001, ///< of 1 us; the last one takes all from 2 ms on
+    BB_LATENCY_BINS = 2001, ///< of 1 us; the last one covers 2 ms and above
     BB_LATENCY_BINS_PER_SECOND = 1000000,
 };
 
-/// Counts by latency of one kind of steps, or BB_STEP_ALL: out [BB_LATENCY_BINS].
+/// Histogram of one kind of steps, or BB_STEP_ALL: out [BB_LATENCY_BINS].
 void bb_latency_histogram(bb_index count, const bb_step_record *records, int kind, double *out);
 
-/// Median and maximum of `blocks` runs of successive steps of nearly equal length, `count` at
+/// Median and maximum of `blocks` sequences of consecutive steps of nearly equal length, `count` at
 /// least `blocks`: begin [blocks] first release, median, max [blocks]. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_latency_blocks(bb_index count, const bb_step_record *records,
                                        bb_index blocks, double *begin, double *median, double *max);
 
-enum { BB_REALTIME_WORST = 10 }; ///< steps of greatest latency that are listed one by one
+enum { BB_REALTIME_WORST = 10 }; ///< number of worst steps in lists
 
-/// Names of an experiment's steps, and its own tables, records of which are bb_realtime_summary,
+/// Names of an experiment's steps, and its tables; their records are bb_realtime_summary,
 /// bb_realtime_kind and bb_realtime_worst.
 typedef struct bb_realtime_form {
     const char *step;               ///< "frame"
     int kinds, stages;              ///< at most BB_STEP_KINDS_MOST, BB_STEP_PARTS
-    const char *const *kind_names;  ///< [kinds] the first is all, the next kind 0
+    const char *const *kind_names;  ///< [kinds] the first is "all", followed by kind 0
     const char *const *stage_names; ///< [stages]
     const bb_output_table *axes;    ///< root axes kind, stage and those of shares
     const bb_output_table *kind_table, *worst_table;
@@ -65,18 +64,19 @@ typedef struct bb_realtime_form {
 
 /// Steps of one kind; s.
 typedef struct bb_realtime_kind {
-    bb_latency latency;                                ///< of any share
+    bb_latency latency;                                ///< common to all shares
     double stages[BB_REALTIME_SHARES * BB_STEP_PARTS]; ///< [shares][stages] medians
 } bb_realtime_kind;
 
-/// One of the steps of greatest latency; s.
+/// One of the worst steps; s.
 typedef struct bb_realtime_worst {
     double rank, release, exposure, step, latency;
     const char *kind;
     double stages[BB_REALTIME_SHARES * BB_STEP_PARTS]; ///< [shares][stages]
 } bb_realtime_worst;
 
-/// Figures of a run; form and measurement are borrowed. The experiment fills what it knows.
+/// Results of a run; form and measurement are borrowed. The experiment sets the members that it
+/// knows.
 typedef struct bb_realtime_summary {
     const bb_realtime_form *form;
     const bb_realtime_measurement *measured;
@@ -89,12 +89,12 @@ typedef struct bb_realtime_summary {
     double operator_bytes, encode_seconds, wall_seconds;
 } bb_realtime_summary;
 
-/// Tables of every summary, beside those of its form.
+/// Tables common to all summaries, in addition to those of the form.
 extern const bb_output_table bb_realtime_report_kinds, bb_realtime_report_figures,
     bb_realtime_report_latencies, bb_realtime_report_worst;
 
-/// Sums up a run; `bytes` and `encode_seconds` are of its matrices. Errors: BB_MEMORY, BB_INVALID
-/// (no step was measured).
+/// Summarises a run; `bytes` and `encode_seconds` are those of its matrices. Errors: BB_MEMORY,
+/// BB_INVALID (no step was measured).
 BB_CHECKED bb_status bb_realtime_summary_make(const bb_realtime_form *form,
                                               const bb_realtime_measurement *measured,
                                               const bb_realtime_schedule *schedule,
@@ -105,8 +105,8 @@ BB_CHECKED bb_status bb_realtime_summary_make(const bb_realtime_form *form,
 BB_CHECKED bb_status bb_realtime_summary_publish(const bb_realtime_summary *summary,
                                                  const char *pipeline, bb_results *results);
 
-/// Appends one of three parts of the table: how many steps were released when; latencies, misses
-/// and medians of stages; the worst steps. Errors: BB_MEMORY.
+/// Append three parts of the table: number and release of steps; latencies, misses and medians of
+/// stages; the worst steps. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_realtime_summary_print_head(const bb_realtime_summary *summary,
                                                     bb_text *out);
 BB_CHECKED bb_status bb_realtime_summary_print_latencies(const bb_realtime_summary *summary,

@@ -6,15 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAMES = 6 };   // of pipelines in a message
-enum { SMALL = 256 }; // bit beside a study's device: its work is too small for a device
+enum { NAMES = 6 };   // pipelines named in a message
+enum { SMALL = 256 }; // flag bit added to a study's device: the work is too small for a device
 
 static bool is_offered(const bb_device_offer *offer, bb_device_kind kind)
 {
     return kind == BB_DEVICE_CPU || (offer->kinds & BB_DEVICE_OFFER(kind)) != 0;
 }
 
-// Whether `auto` may come to it.
+// True if `auto` may select the device.
 static bool is_chosen(bb_device_kind kind)
 {
     return kind != BB_DEVICE_OPENCL;
@@ -33,8 +33,8 @@ bb_status bb_device_choice_check(const char *path, int device, const bb_config *
     return device != (int)BB_DEVICE_OPENCL
                ? BB_OK
                : bb_study_refuse(true, config, problems,
-                                 "%s = opencl: the products of wafer and product alone have opencl "
-                                 "kernels, expected cpu, cuda or auto",
+                                 "%s = opencl: only wafer and product have opencl kernels; use "
+                                 "cpu, cuda or auto",
                                  path);
 }
 
@@ -68,14 +68,14 @@ bb_status bb_device_choice_make(const bb_device_offer *offer, int study_device, 
     *out = BB_DEVICE_CPU;
     BB_REQUIRE(bb_device_count(kind, reason, sizeof reason) > 0, BB_DEVICE,
                "device %s is absent: %s", bb_device_names[kind], reason);
-    BB_REQUIRE(is_offered(offer, kind), BB_UNSUPPORTED, "%s has no %s kernels: choose device cpu",
+    BB_REQUIRE(is_offered(offer, kind), BB_UNSUPPORTED, "%s has no %s kernels; use device cpu",
                offer->work, bb_device_names[kind]);
     *out = kind;
 done:
     return status;
 }
 
-// The reason of a device that `auto` could have taken.
+// Logs why `auto` did not select a device.
 static void announce_cpu(const bb_device_offer *offer, bb_device_kind kind, bool small)
 {
     char reason[256] = "";
@@ -107,7 +107,7 @@ void bb_device_choice_announce(const bb_device_offer *offer, int study_device, i
     }
 }
 
-// "a, b and 3 more" of the pipelines from `first` on that have its reason, and how many.
+// Lists "a, b and 3 more", the pipelines from `first` that have its reason, and their number.
 static bb_status list_names(const bb_device_gaps *gaps, bb_index first, bb_text *out,
                             bb_index *total)
 {
@@ -168,7 +168,7 @@ done:
 bb_status bb_device_choice_note(const char *name)
 {
     if (bb_device_choice_require(name) != BB_OK) {
-        bb_log_info("%s; the plan is for a host that has one", bb_status_message());
+        bb_log_info("%s; assuming a host that has it", bb_status_message());
         bb_status_clear();
     }
     return BB_OK;

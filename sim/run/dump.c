@@ -23,7 +23,7 @@ bb_status bb_dump_check(const char *names, const char *offered)
         size_t length = strcspn(cursor, ",");
         BB_REQUIRE(offered != NULL && length > 0 && listed(offered, cursor, length), BB_INVALID,
                    "--dump %s: '%.*s' is not one of the operators of this experiment: %s", names,
-                   (int)length, cursor, offered == NULL ? "it has none" : offered);
+                   (int)length, cursor, offered == NULL ? "none" : offered);
         cursor += length;
         cursor += *cursor == ',';
     }

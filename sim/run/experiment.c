@@ -41,7 +41,7 @@ done:
     return status;
 }
 
-// Schemas of the table's experiments.
+// Collects the schemas of the table's experiments.
 static bb_status take_schemas(const bb_experiment_table *table,
                               const bb_schema *schemas[MAXIMUM_EXPERIMENTS])
 {

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-// As the file has it.
+// Content of the file.
 typedef struct description {
     const char *name;
     double memory_gb, gpu_memory_gb;
@@ -78,12 +78,12 @@ bb_status bb_machine_require(const bb_machine *machine, const bb_plan *plan)
     const bool on_gpu = plan->device_bytes > 0.0;
     const bb_index gpus = plan->gpus > 1 ? plan->gpus : 1;
     BB_REQUIRE(plan->host_bytes <= machine->host_bytes, BB_MEMORY,
-               "%s: %.1f GB of memory, the plan needs %.1f GB", machine->name,
+               "%s: has %.1f GB of memory, but the plan needs %.1f GB", machine->name,
                1e-9 * machine->host_bytes, 1e-9 * plan->host_bytes);
-    BB_REQUIRE(!on_gpu || machine->gpus >= gpus, BB_DEVICE, "%s: %td GPUs, the plan needs %td",
-               machine->name, machine->gpus, gpus);
+    BB_REQUIRE(!on_gpu || machine->gpus >= gpus, BB_DEVICE,
+               "%s: has %td GPUs, but the plan needs %td", machine->name, machine->gpus, gpus);
     BB_REQUIRE(!on_gpu || plan->device_bytes <= machine->gpu_bytes, BB_MEMORY,
-               "%s: GPUs of %.1f GB, the largest pipeline needs %.1f GB", machine->name,
+               "%s: has GPUs of %.1f GB, but the largest pipeline needs %.1f GB", machine->name,
                1e-9 * machine->gpu_bytes, 1e-9 * plan->device_bytes);
 done:
     return status;
@@ -135,7 +135,7 @@ void bb_plan_shortage(const bb_plan *plan, double machine_bytes, char out[BB_PLA
     if (plan->host_bytes > machine_bytes) {
         write_bytes(plan->host_bytes, asked);
         write_bytes(machine_bytes, there);
-        (void)snprintf(out, BB_PLAN_LINE, "memory: %s, this machine has %s", asked, there);
+        (void)snprintf(out, BB_PLAN_LINE, "memory: needs %s, this machine has %s", asked, there);
     }
 }
 
@@ -149,11 +149,11 @@ bb_status bb_plan_require(const bb_plan *plan, double machine_bytes, double limi
     write_bytes(machine_bytes, there);
     write_bytes(limit_bytes, limit);
     BB_REQUIRE(!(plan->host_bytes > BB_NEED_HOPELESS * machine_bytes), BB_MEMORY,
-               "memory: %s, this machine has %s; more than %d times that is not tried", asked,
-               there, BB_NEED_HOPELESS);
+               "memory: needs %s, this machine has %s; refusing a plan above %d times the memory",
+               asked, there, BB_NEED_HOPELESS);
     BB_REQUIRE(!(plan->host_bytes > limit_bytes), BB_MEMORY,
-               "memory: needs %s, the limit of this process (ulimit -v) leaves %s after 128 MiB a "
-               "thread for OpenBLAS",
+               "memory: needs %s, but the limit of this process (ulimit -v) leaves %s after 128 "
+               "MiB per thread for OpenBLAS",
                asked, limit);
 done:
     return status;
@@ -176,10 +176,11 @@ bb_status bb_plan_require_device(const bb_plan *plan)
     for (bb_index g = 0; present && bytes > 0.0 && g < plan->gpus; ++g) {
         BB_TRY(bb_device_open(BB_DEVICE_CUDA, g, &device));
         BB_TRY(bb_device_describe(device, &report));
-        BB_REQUIRE(bytes <= (double)report.free_memory_bytes, BB_MEMORY,
-                   "GPU %td: the largest pipeline needs %.1f GB, %.1f GB of %.1f GB are free", g,
-                   1e-9 * bytes, 1e-9 * (double)report.free_memory_bytes,
-                   1e-9 * (double)report.memory_bytes);
+        BB_REQUIRE(
+            bytes <= (double)report.free_memory_bytes, BB_MEMORY,
+            "GPU %td: the largest pipeline needs %.1f GB, but only %.1f GB of %.1f GB are free", g,
+            1e-9 * bytes, 1e-9 * (double)report.free_memory_bytes,
+            1e-9 * (double)report.memory_bytes);
         bb_device_close(&device);
     }
 done:
@@ -190,7 +191,7 @@ done:
 double bb_plan_limit_bytes(bb_index threads)
 {
     const double rest = bb_address_space_left() - bb_address_space_threads(threads);
-    return fmax(0.0, rest + BB_PLAN_PROGRAM_BYTES); // mapped already, and in the plan
+    return fmax(0.0, rest + BB_PLAN_PROGRAM_BYTES); // already mapped, and included in the plan
 }
 
 void bb_plan_release(bb_plan *plan)

@@ -45,7 +45,7 @@ bb_status bb_study_check_pipelines(const bb_pipeline_facts *pipelines, bb_index 
         for (bb_index j = 0; j < i; ++j) {
             if (strcmp(name, pipelines[j].name) == 0) {
                 BB_TRY(bb_study_refuse(true, config, problems,
-                                       "%s = %s: pipeline %td has this name too", path, name, j));
+                                       "%s = %s: pipeline %td has the same name", path, name, j));
                 break;
             }
         }
@@ -59,7 +59,7 @@ done:
     return status;
 }
 
-// "guide_stars[3].magnitude is missing" starts with the path of what it is about.
+// Place of the key whose path starts a message, as in "guide_stars[3].magnitude is missing".
 static bb_place place_of_message(const bb_config *config, const char *message)
 {
     char path[128];
@@ -93,7 +93,7 @@ bb_status bb_study_refuse(bool refused, const bb_config *config, bb_problems *pr
     return bb_problems_add(problems, place_of_message(config, message), "%s", message);
 }
 
-// Whether a message begins with the path of a key of the study.
+// True if a message starts with the path of a key of the study.
 static bool begins_with_key(const bb_schema *schema, const char *message)
 {
     const size_t length = strcspn(message, " :=.[");

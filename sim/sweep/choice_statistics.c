@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Safe choices that a sentence names.
+// Number of safe choices named in a sentence.
 enum { NAMED = 6 };
 
 double bb_choice_price(const bb_collection *collection, bb_index slot, bb_index pipeline)
@@ -44,7 +44,7 @@ bool bb_choice_owns(const bb_collection *collection, const char *path, bb_index 
     static const char first[] = "pipelines.";
     char part[128];
     bb_index number = -1;
-    if (strcmp(path, "pipelines") == 0) { // all of them at once
+    if (strcmp(path, "pipelines") == 0) { // the whole list is swept
         return true;
     }
     if (strncmp(path, first, sizeof first - 1) != 0) {
@@ -67,7 +67,7 @@ static bool is_own_axis(const bb_collection *collection, bb_index axis, bb_index
     return false;
 }
 
-// Which of a pipeline's settings a point has: mixed radix over its own axes.
+// Index of a pipeline's setting at a point: mixed radix over the pipeline's axes.
 static bb_index setting_of(const bb_collection *collection, bb_index pipeline, bb_index point)
 {
     const bb_sweep *sweep = collection->plan->sweep;
@@ -112,7 +112,7 @@ done:
 
 // Numbers of a choice's points while they are gathered; each [slots].
 typedef struct gathering {
-    bb_index *settings; // of the pipeline at each slot, -1: it is none of that study's
+    bb_index *settings; // setting of the pipeline at each slot, -1: not part of that study
     double *prices, *bits, *bytes;
     bb_index price_count, bit_count, byte_count;
 } gathering;
@@ -155,14 +155,14 @@ static void take_point(const bb_collection *collection, bb_index slot, bb_index 
         &work->byte_count);
 }
 
-// Whether results of the point count: those that failed as a whole have no pipelines.
+// True if the results of a point count: points that failed as a whole have no pipelines.
 static bool is_done(const bb_collection *collection, bb_index slot)
 {
     return collection->progress->points[collection->points[slot]].class == BB_POINT_DONE;
 }
 
-// Points that failed as a whole count against every choice; at one that is done a pipeline may be
-// none of the study's.
+// Finds the setting at each point. Points that failed as a whole count against every choice; at
+// other points a pipeline may not be part of the study.
 static void find_settings(const bb_collection *collection, bb_index pipeline, gathering *work)
 {
     for (bb_index s = 0; s < collection->slot_count; ++s) {
@@ -229,7 +229,7 @@ bb_status bb_choices_find(const bb_collection *collection, bb_choices *out)
                                   .worst_point = NAN};
             BB_TRY(fill_choice(collection, p, s, &work, choice));
             choice->safe = choice->failed > 0.0 ? 0.0 : is_finished ? 1.0 : (double)NAN;
-            out->count += choice->points > 0.0; // one that no point had is left out
+            out->count += choice->points > 0.0; // choices without points are omitted
         }
     }
 done:
@@ -257,24 +257,25 @@ static const bb_output outputs[] = {
      .member = offsetof(bb_choice, index)},
     {"choice_pipeline", "choice", NULL, "pipeline", .note = NULL,
      .member = offsetof(bb_choice, name), .coordinate = true},
-    {"setting", "choice", NULL, "values of the swept keys that are the pipeline's own",
-     .note = "empty where none is", .member = offsetof(bb_choice, setting), .coordinate = true},
-    {"points", "choice", "1", "conditions at which it was run", .note = NULL,
+    {"setting", "choice", NULL, "values of the pipeline's swept keys",
+     .note = "empty if none is swept", .member = offsetof(bb_choice, setting), .coordinate = true},
+    {"points", "choice", "1", "number of conditions that were run", .note = NULL,
      .member = offsetof(bb_choice, points)},
-    {"points_failed", "choice", "1", "of which so many it did not finish", .note = NULL,
+    {"points_failed", "choice", "1", "number of conditions where it failed", .note = NULL,
      .member = offsetof(bb_choice, failed)},
-    {"points_unpriced", "choice", "1", "at so many it finished and has no price", .note = NULL,
-     .member = offsetof(bb_choice, unpriced)},
-    {"share_failed", "choice", "1", "share of the failed", .note = NULL,
+    {"points_unpriced", "choice", "1", "number of conditions where it succeeded without a price",
+     .note = NULL, .member = offsetof(bb_choice, unpriced)},
+    {"share_failed", "choice", "1", "fraction of failed conditions", .note = NULL,
      .member = offsetof(bb_choice, share_failed)},
     {"share_failed_bound", "choice", "1",
-     "upper bound of the probability to fail, 95 % confidence, one-sided",
-     .note = "Clopper and Pearson, as if conditions were drawn",
+     "upper bound of the failure probability, 95 % confidence, one-sided",
+     .note = "Clopper and Pearson, as if conditions were random samples",
      .member = offsetof(bb_choice, failure_bound)},
-    {"safe", "choice", "1", "1 where it finished at every condition",
-     .note = "NaN where it did so far, and points are to do", .member = offsetof(bb_choice, safe)},
+    {"safe", "choice", "1", "1 if it succeeded at every condition",
+     .note = "NaN if it succeeded so far and points are pending",
+     .member = offsetof(bb_choice, safe)},
     {"price_median", "choice", "<the price's>", "median loss over the conditions",
-     .note = "over finished conditions, as the next two",
+     .note = "over successful conditions, like the next two",
      .member = offsetof(bb_choice, price_median)},
     {"price_p99", "choice", "<the price's>", "99th percentile of the loss", .note = NULL,
      .member = offsetof(bb_choice, price_p99)},
@@ -282,9 +283,9 @@ static const bb_output outputs[] = {
      .member = offsetof(bb_choice, price_worst)},
     {"worst_point", "choice", "1", "number of the point with the largest loss", .note = NULL,
      .member = offsetof(bb_choice, worst_point)},
-    {"bits_per_value", "choice", "1", "median of 32 over compression_ratio", .note = NULL,
+    {"bits_per_value", "choice", "1", "median of 32 / compression_ratio", .note = NULL,
      .member = offsetof(bb_choice, bits_per_value)},
-    {"operator_bytes", "choice", "byte", "median of the operator as stored", .note = NULL,
+    {"operator_bytes", "choice", "byte", "median of the stored size of the operator", .note = NULL,
      .member = offsetof(bb_choice, operator_bytes)},
 };
 
@@ -303,14 +304,14 @@ bb_status bb_choices_publish(const bb_choices *choices, const char *price_unit, 
                                                  results);
 }
 
-// A number of a cell, "-" where there is none.
+// Adds a number as a cell, "-" if absent.
 static bb_status add_number(double value, int width, bb_text *out)
 {
     return isnan(value) ? bb_text_add(out, " %*s", width, "-")
                         : bb_text_add(out, " %*.4g", width, value);
 }
 
-// Choices without a price somewhere, of which nothing can be said within a limit.
+// Lists choices without a price at some points, which cannot be compared with a limit.
 static bb_status list_unpriced(const bb_choices *choices, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -346,18 +347,19 @@ static bb_status list_sentence(const bb_choices *choices, const bb_collection *c
         }
     }
     const char *ran = choices->partial ? " that was run" : "";
-    BB_TRY(bb_text_add(out, "%td of %td choices finish at every condition%s.\n", safe,
+    BB_TRY(bb_text_add(out, "%td of %td choices succeed at every condition%s.\n", safe,
                        choices->count, ran));
     if (choices->partial) {
-        BB_TRY(bb_text_add(out, "Partial: %td of %td planned points were run.\n", choices->run,
-                           choices->planned));
+        BB_TRY(bb_text_add(out, "Partial result: %td of %td planned points were run.\n",
+                           choices->run, choices->planned));
     }
     BB_TRY(list_unpriced(choices, out));
     if (isnan(max_loss)) {
         goto done;
     }
     if (best == NULL) {
-        BB_TRY(bb_text_add(out, "None keeps %s %g at every condition%s.\n", price, max_loss, ran));
+        BB_TRY(bb_text_add(out, "None stays within %s %g at every condition%s.\n", price, max_loss,
+                           ran));
         goto done;
     }
     BB_TRY(bb_text_add(out,

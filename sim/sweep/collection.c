@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// The unit of the experiment's price: what it says between brackets.
+// Finds the unit of the experiment's price in the brackets of its name.
 static void find_price_unit(const bb_experiment *experiment, char out[32])
 {
     const char *start = strchr(experiment->price_name, '[');
@@ -23,7 +23,7 @@ static void find_price_unit(const bb_experiment *experiment, char out[32])
                    start == NULL ? "1" : start + 1);
 }
 
-// A file that lacks planned points says so, first in its status.
+// Notes missing planned points, first in the status of the file.
 static bb_status note_points(const bb_choices *choices, bool searches, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -32,7 +32,7 @@ static bb_status note_points(const bb_choices *choices, bool searches, bb_result
     BB_TRY(bb_results_note_number(results, "", "points_run", (double)choices->run));
     if (choices->partial) {
         (void)snprintf(reason, sizeof reason,
-                       searches ? "the search is not at its end: %td of %td combinations were run"
+                       searches ? "the search has not ended: %td of %td combinations were run"
                                 : "%td of %td planned points were run",
                        choices->run, choices->planned);
         BB_TRY(bb_results_note(results, "", "status", "partial"));
@@ -90,11 +90,11 @@ static bb_status check_complete(const bb_sweep_collect_request *request,
 {
     bb_status status = BB_OK;
     bb_index done = progress->counts[BB_POINT_DONE];
-    BB_REQUIRE(done > 0, BB_INVALID, "no point is done yet");
+    BB_REQUIRE(done > 0, BB_INVALID, "no point has been run yet");
     // Points that a search skips are not missing.
     BB_REQUIRE(request->partial || progress->open == 0 || request->plan->sweep->searches,
                BB_INVALID,
-               "%td points are missing: compute them with 'bitbudget sweep run %s', or collect the "
+               "%td points are missing; run them with 'bitbudget sweep run %s', or collect the "
                "others with --partial",
                progress->open, request->plan->folder);
 done:
@@ -152,8 +152,8 @@ static bb_status write_answer(const bb_sweep_collect_request *request, const swe
     BB_TRY(bb_sweep_search_answer(state->collection, answer));
     if (state->choices.partial) {
         BB_TRY(bb_text_add(answer,
-                           "Partial: the search is not at its end; 'bitbudget sweep run %s' goes "
-                           "on.\n",
+                           "Partial result: the search has not ended; continue it with 'bitbudget "
+                           "sweep run %s'.\n",
                            request->plan->folder));
     }
 done:
@@ -219,7 +219,7 @@ void bb_collection_destroy(bb_collection **collection)
     BB_RELEASE(collection);
 }
 
-// Every combination that was run gets a slot; with all of them the collection is dense.
+// Assigns a slot to every combination that was run; if all were run, the collection is dense.
 static bb_status assign_slots(bb_collection *collection)
 {
     bb_status status = BB_OK;
@@ -281,14 +281,14 @@ static bb_status read_shape(const json_t *description, bb_collected *dataset)
             dataset->over_pipelines = true;
             continue;
         }
-        BB_REQUIRE(
-            axis != NULL && strcmp(axis, "pipeline") != 0 && dataset->rank < BB_COLLECTION_RANK,
-            BB_INVALID, "'%s': has %d axes other than pipeline, or pipeline is not the first",
-            dataset->name, BB_COLLECTION_RANK);
+        BB_REQUIRE(axis != NULL && strcmp(axis, "pipeline") != 0 &&
+                       dataset->rank < BB_COLLECTION_RANK,
+                   BB_INVALID, "'%s' has %d axes other than pipeline, or pipeline is not the first",
+                   dataset->name, BB_COLLECTION_RANK);
         (void)snprintf(dataset->axes[dataset->rank++], BB_COLLECTION_NAME, "%s", axis);
         const json_int_t length = json_integer_value(json_array_get(shape, a));
         BB_REQUIRE(length >= 0 && length <= MAXIMUM_ITEMS && dataset->inner <= MAXIMUM_ITEMS, BB_IO,
-                   "'%s': an axis of %lld items, expected 0 to %d", dataset->name,
+                   "'%s' has an axis of %lld items, expected 0 to %d", dataset->name,
                    (long long)length, MAXIMUM_ITEMS);
         dataset->inner *= (bb_index)length;
     }
@@ -303,8 +303,8 @@ static bb_status add_dataset(bb_collection *collection, const json_t *descriptio
     if (bb_collection_find(collection, name) != NULL) {
         goto done;
     }
-    BB_REQUIRE(collection->dataset_count < MAXIMUM_DATASETS, BB_INVALID, "over %d datasets",
-               MAXIMUM_DATASETS);
+    BB_REQUIRE(collection->dataset_count < MAXIMUM_DATASETS, BB_INVALID,
+               "results have more than %d datasets", MAXIMUM_DATASETS);
     BB_TRY(bb_memory_resize(collection->dataset_count + 1, sizeof *collection->datasets,
                             (void **)&collection->datasets));
     bb_collected *dataset = &collection->datasets[collection->dataset_count];
@@ -337,8 +337,8 @@ static bb_status add_pipelines(bb_collection *collection, const json_t *names)
         if (name == NULL || find_pipeline(collection, name) >= 0) {
             continue;
         }
-        BB_REQUIRE(collection->pipeline_count < MAXIMUM_PIPELINES, BB_INVALID, "over %d pipelines",
-                   MAXIMUM_PIPELINES);
+        BB_REQUIRE(collection->pipeline_count < MAXIMUM_PIPELINES, BB_INVALID,
+                   "results have more than %d pipelines", MAXIMUM_PIPELINES);
         BB_TRY(bb_memory_resize(collection->pipeline_count + 1, sizeof *collection->pipelines,
                                 (void **)&collection->pipelines));
         BB_TRY(bb_memory_text(name, &collection->pipelines[collection->pipeline_count]));
@@ -348,7 +348,7 @@ done:
     return status;
 }
 
-// Whether a line is the one that counts for its point; its slot.
+// Slot of a record if it is the valid one of its point; else -1.
 static bb_index slot_of(const bb_collection *collection, const bb_record_line *record)
 {
     const bb_sweep_progress *progress = collection->progress;
@@ -360,7 +360,7 @@ static bb_index slot_of(const bb_collection *collection, const bb_record_line *r
     return counts ? collection->slots[point] : -1;
 }
 
-// First pass: what datasets, axes and pipelines there are.
+// First pass: collects datasets, axes and pipelines.
 static bb_status learn(void *context, const bb_record_line *record)
 {
     bb_status status = BB_OK;
@@ -413,7 +413,8 @@ done:
     return status;
 }
 
-// One dataset of one point: items by the point's own pipelines, which `places` finds among all.
+// Fills one dataset of one point: items of the point's own pipelines; `places` gives their indices
+// among all.
 static bb_status fill_dataset(const bb_collection *collection, const bb_collected *dataset,
                               bb_index slot, const json_t *items, const bb_index *places,
                               bb_index place_count)
@@ -422,8 +423,8 @@ static bb_status fill_dataset(const bb_collection *collection, const bb_collecte
     const bb_index pipelines = pipelines_of(collection, dataset);
     const bb_index own = dataset->over_pipelines ? place_count : 1;
     BB_REQUIRE((bb_index)json_array_size(items) == own * dataset->inner, BB_INVALID,
-               "point %td: '%s' has %zu items, expected %td: its axes differ from point to point; "
-               "keep files instead",
+               "point %td: '%s' has %zu items, expected %td: its axes differ between points; use "
+               "keep: files",
                collection->points[slot], dataset->name, json_array_size(items),
                own * dataset->inner);
     for (bb_index p = 0; p < own; ++p) {
@@ -452,8 +453,8 @@ static bb_status fill_axis(bb_collected_axis *axis, const json_t *items)
                     : !(json_number_value(item) != axis->numbers[i] && !isnan(axis->numbers[i]));
         }
         BB_REQUIRE(same, BB_INVALID,
-                   "axis '%s' differs between points, so its datasets cannot be merged: keep files "
-                   "instead",
+                   "axis '%s' differs between points, so that its datasets cannot be merged; use "
+                   "keep: files",
                    axis->name);
         goto done;
     }
@@ -466,7 +467,8 @@ static bb_status fill_axis(bb_collected_axis *axis, const json_t *items)
     for (bb_index i = 0; i < count; ++i) {
         const json_t *item = json_array_get(items, (size_t)i);
         if (texts) {
-            BB_REQUIRE(json_is_string(item), BB_IO, "axis '%s' has texts and others", axis->name);
+            BB_REQUIRE(json_is_string(item), BB_IO, "axis '%s' has both texts and other values",
+                       axis->name);
             BB_TRY(bb_memory_text(json_string_value(item), &axis->texts[i]));
         } else {
             axis->numbers[i] = json_is_number(item) ? json_number_value(item) : NAN;
@@ -476,7 +478,7 @@ done:
     return status;
 }
 
-// Second pass: the values.
+// Second pass: fills in the values.
 static bb_status fill(void *context, const bb_record_line *record)
 {
     bb_status status = BB_OK;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The results of all points of a sweep in one place: the datasets that the points recorded, over
-// the axes of the sweep and `pipeline`, in memory and as one result file.
+// Results of all points of a sweep: the recorded datasets over the axes of the sweep and
+// `pipeline`, in memory and as one result file.
 //
-// Where every combination was run, each axis is a dimension (dense); else the points that were run
-// are, one after the other, along `run`, with what they set beside them. Where several keys vary
-// together along an axis they stand as datasets over it.
+// If every combination was run, each axis is a dimension (dense); else the points that were run
+// follow one another along `run`, with the values of their keys as datasets. Keys that vary
+// together along an axis are datasets over it.
 #ifndef BB_SIM_SWEEP_COLLECTION_H
 #define BB_SIM_SWEEP_COLLECTION_H
 
@@ -16,20 +16,20 @@
 
 enum { BB_COLLECTION_NAME = 96, BB_COLLECTION_RANK = 3 };
 
-/// A dataset of the points. Numbers that a point or pipeline does not have are NaN, texts NULL.
+/// Dataset of the points. Missing numbers are NaN, missing texts NULL.
 typedef struct bb_collected {
     char name[BB_COLLECTION_NAME];
     char unit[BB_COLLECTION_NAME];
     char *long_name;
     bool is_text, measured, over_pipelines;
-    int rank; ///< of axes of its own
+    int rank; ///< number of its own axes
     char axes[BB_COLLECTION_RANK][BB_COLLECTION_NAME];
-    bb_index inner;  ///< items of a pipeline, or of a point without
+    bb_index inner;  ///< items of a pipeline, or of a point for datasets without pipelines
     double *numbers; ///< [slots][pipelines or 1][inner]
-    char **texts;    ///< likewise
+    char **texts;    ///< same shape
 } bb_collected;
 
-/// An axis of a dataset's own: the same at every point.
+/// Axis of a dataset, the same at every point.
 typedef struct bb_collected_axis {
     char name[BB_COLLECTION_NAME];
     char unit[BB_COLLECTION_NAME];
@@ -43,10 +43,10 @@ typedef struct bb_collection {
     const bb_sweep_plan *plan;
     const bb_sweep_progress *progress;
     bool dense;
-    bb_index slot_count; ///< combinations, or points that were run
-    bb_index *slots;     ///< [combinations] of each, -1: none
+    bb_index slot_count; ///< number of combinations, or of points that were run
+    bb_index *slots;     ///< [combinations] slot of each, -1: none
     bb_index *points;    ///< [slot_count]
-    char **pipelines;    ///< [pipeline_count] in the order in which they came
+    char **pipelines;    ///< [pipeline_count] in order of appearance
     bb_index pipeline_count;
     bb_collected *datasets; ///< [dataset_count]
     bb_index dataset_count;
@@ -54,31 +54,31 @@ typedef struct bb_collection {
     bb_index axis_count;
 } bb_collection;
 
-/// Reads the lines of all points that have one. Both are borrowed. Errors: BB_INVALID (points whose
-/// datasets do not go together), BB_IO, BB_MEMORY. Owner of `*out`: the caller.
+/// Reads the records of all points. Both arguments are borrowed. Errors: BB_INVALID (points with
+/// incompatible datasets), BB_IO, BB_MEMORY. The caller owns `*out`.
 BB_CHECKED bb_status bb_collection_read(const bb_sweep_plan *plan,
                                         const bb_sweep_progress *progress, bb_collection **out);
 void bb_collection_destroy(bb_collection **collection);
 
-/// Dataset by name, NULL where there is none.
+/// Dataset by name, or NULL.
 const bb_collected *bb_collection_find(const bb_collection *collection, const char *name);
 
-/// Number or text of a dataset at a point's slot and a pipeline; NaN and NULL where there is none.
+/// Number or text of a dataset at a point's slot and a pipeline; NaN or NULL if absent.
 double bb_collection_number(const bb_collection *collection, const char *name, bb_index slot,
                             bb_index pipeline);
 const char *bb_collection_text(const bb_collection *collection, const char *name, bb_index slot,
                                bb_index pipeline);
 
-/// What stands in a collection beside the datasets of its points.
+/// Datasets of a collection other than those of its points.
 extern const bb_output_table bb_collection_outputs;
 
-/// Adds all of it to results. Errors: BB_MEMORY, BB_INVALID.
+/// Adds the collection to results. Errors: BB_MEMORY, BB_INVALID.
 BB_CHECKED bb_status bb_collection_publish(const bb_collection *collection, bb_results *results);
 
-/// Appends a line a point and pipeline, with what the point sets, as CSV. Errors: BB_MEMORY.
+/// Appends a CSV line for each point and pipeline, with the keys of the point. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_collection_list(const bb_collection *collection, bb_text *out);
 
-/// Zero-initialise but for `within`.
+/// Zero-initialise except `max_loss`.
 typedef struct bb_sweep_collect_request {
     const bb_sweep_plan *plan;
     const char *output; ///< result file; NULL: none
@@ -86,17 +86,17 @@ typedef struct bb_sweep_collect_request {
     bool partial;       ///< points may be missing
     bool force;         ///< files may be replaced
     double max_loss;    ///< NaN: none
-    int argument_count; ///< of the command line, for the file
+    int argument_count; ///< command line, recorded in the file
     char *const *arguments;
     bb_index threads;
 } bb_sweep_collect_request;
 
-/// Reads all lines, writes the files and appends the answer. Errors: BB_INVALID (points are missing
-/// and `partial` is not given), BB_IO, BB_MEMORY.
+/// Reads all records, writes the files and appends the answer. Errors: BB_INVALID (points are
+/// missing without `partial`), BB_IO, BB_MEMORY.
 BB_CHECKED bb_status bb_sweep_collect(const bb_sweep_collect_request *request, bb_text *answer);
 
-/// The same in memory, as results of the form that the file has; nothing is written. Errors:
-/// BB_INVALID, BB_IO, BB_MEMORY. Owner of `*out`: the caller.
+/// Same in memory, as results with the structure of the file; nothing is written. Errors:
+/// BB_INVALID, BB_IO, BB_MEMORY. The caller owns `*out`.
 BB_CHECKED bb_status bb_sweep_collect_results(const bb_sweep_collect_request *request,
                                               bb_results **out);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A collection as a result file and as CSV: bb_collection_publish, bb_collection_list.
+// Collection as a result file and as CSV: bb_collection_publish, bb_collection_list.
 #include "core/memory.h"
 #include "sim/config/binding.h"
 #include "sim/output/cell.h"
@@ -16,35 +16,35 @@ static const char run_axis[] = "run";
 
 static const bb_output outputs[] = {
     {"run", "run", "1", "number of the point",
-     .note = "where not every combination was run: then the only axis of the sweep"},
-    {"pipeline", "pipeline", NULL, "names, in the order in which points have them", .note = NULL},
-    {"<swept key>", "<sweep>", "<its own>", "what the points set",
-     .note = "a coordinate; its own axis where all combinations were run, else over `run`; keys "
-             "that vary "
-             "together stand over `zip`, `condition`, `lhs` or `sobol`. Named by the last part of "
-             "the key's path, by the whole where that name is taken. Texts where not all are "
-             "numbers"},
+     .note = "the only axis of the sweep if some combinations were not run"},
+    {"pipeline", "pipeline", NULL, "names, in order of appearance", .note = NULL},
+    {"<swept key>", "<sweep>", "<its own>", "values of the swept key",
+     .note =
+         "a coordinate; its own axis if all combinations were run, else over `run`; keys that vary "
+         "together are over `zip`, `condition`, `lhs` or `sobol`. The name is the last part of the "
+         "key's path, or the whole path if that name exists. Texts unless all values are numbers"},
     {"point_number", "<sweep>", "1", "number of the point in its plan",
-     .note = "in /results, as the following"},
-    {"point_status", "<sweep>", NULL, "done, or why the point has no results",
+     .note = "in /results, like the following"},
+    {"point_status", "<sweep>", NULL, "done, or the reason why the point has no results",
      .note = "config, io, memory, device, internal, signal, time"},
-    {"point_id", "<sweep>", NULL, "digest of all that decides the point's results", .note = NULL},
-    {"point_digest", "<sweep>", NULL, "digest of its results but for times", .note = NULL},
+    {"point_id", "<sweep>", NULL, "digest of all inputs that determine the point's results",
+     .note = NULL},
+    {"point_digest", "<sweep>", NULL, "digest of its results except times", .note = NULL},
     {"status_flag", "<sweep>, pipeline", "1", "status as a number",
-     .note = "flag_values and flag_meanings are its attributes; NaN where the point failed"},
+     .note = "flag_values and flag_meanings are its attributes; NaN if the point failed"},
     {"point_s", "<sweep>", "s", "time of the point", .note = NULL, .measured = true},
 };
 
 const bb_output_table bb_collection_outputs = {
     .title = "Collections of sweeps",
-    .when = "The root's axes are those of the sweep, `<sweep>` below, and `pipeline`; /results has "
+    .when = "The root's axes are those of the sweep, `<sweep>` below, and `pipeline`. /results has "
             "the datasets over `pipeline` and the single values of the experiment's /results, over "
-            "`<sweep>` too, and what the plan's `keep` names. NaN, or an empty text, where a point "
-            "failed.",
+            "`<sweep>` too, and the datasets in the plan's `keep`. NaN, or an empty text, if a "
+            "point failed.",
     .group = "",
     BB_OUTPUT_ROWS(outputs)};
 
-// "r0_m, zenith_angle_deg": the axes of the sweep, or `run`.
+// Names of the axes of the sweep, "r0_m, zenith_angle_deg", or `run`.
 static bb_status name_axes(const bb_collection *collection, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -59,7 +59,7 @@ done:
     return status;
 }
 
-// Whether a key stands outside of records: /study then has it under its path.
+// True if a key is outside of records, so that /study has it under its path.
 static bool is_outside_records(const bb_schema *schema, const char *path)
 {
     const size_t length = strcspn(path, ".");
@@ -72,8 +72,8 @@ static bool is_outside_records(const bb_schema *schema, const char *path)
     return key->kind == BB_KEY_GROUP && is_outside_records(key->schema, path + length + 1);
 }
 
-// In /study a swept key has the values along its axis in the place of the one that the plan's study
-// has. A key of a record stays as it is: others of its array are not swept.
+// Replaces the value of a swept key in /study by its values along the axis. Keys of records are not
+// changed: other items of their array are not swept.
 static bb_status add_to_study(const bb_schema *schema, const bb_sweep_key *key,
                               const bb_results_form *form, const char *axis, const void *data,
                               bb_results *results)
@@ -92,7 +92,7 @@ static bb_status add_to_study(const bb_schema *schema, const bb_sweep_key *key,
     if (bb_results_find(results, path) != NULL) {
         BB_TRY(bb_results_drop(results, path));
     }
-    // A key of no group has the name of its axis, and is one itself.
+    // A key outside of groups has the name of its axis, and is the axis.
     own.axes = strcmp(path + strlen("study/"), axis) == 0 ? NULL : axis;
     BB_TRY(bb_results_add(results, path, &own, data));
     BB_TRY(bb_results_note(results, path, "key", key->path));
@@ -100,7 +100,7 @@ done:
     return status;
 }
 
-// One key along an axis of `count` items, as that axis where it is `alone`, else over it.
+// Adds a key along an axis of `count` items: as that axis if it is `alone`, else over it.
 static bb_status add_key(const bb_schema *schema, const bb_sweep_key *key, const char *axis,
                          bb_index count, bool alone, const void *data, bb_results *results)
 {
@@ -136,7 +136,7 @@ static bb_status add_dense_axes(const bb_collection *collection, bb_results *res
                 numbers[i] = (double)i;
             }
             const bb_results_form form = {
-                .unit = "1", .long_name = "values that go together", .count = axis->count};
+                .unit = "1", .long_name = "values that vary together", .count = axis->count};
             BB_TRY(bb_results_add(results, axis->name, &form, numbers));
         }
         for (bb_index k = 0; k < axis->key_count; ++k) {
@@ -151,7 +151,7 @@ done:
     return status;
 }
 
-// One key as what every run set.
+// Adds a key with its values in every run.
 static bb_status add_run_key(const bb_collection *collection, bb_index axis,
                              const bb_sweep_key *key, bb_results *results)
 {
@@ -195,7 +195,7 @@ done:
     return status;
 }
 
-// Datasets of the points themselves.
+// Adds datasets of the points themselves.
 static bb_status add_points(const bb_collection *collection, const bb_output_fill *fill,
                             bb_results *results)
 {
@@ -225,7 +225,7 @@ done:
     return status;
 }
 
-// `status` as numbers, as conventions have flags.
+// `status` as numbers, with the attributes of CF flags.
 static const char *const flag_words[] = {
     "ok", "not_spd", "non_finite", "not_converged", "underdetermined", "not_held", "unsafe"};
 enum { FLAGS = sizeof flag_words / sizeof *flag_words };

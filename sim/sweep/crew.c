@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// A wait in milliseconds is an int.
+// poll() takes milliseconds as an int.
 static const double LONGEST_WAIT_S = 1e6;
 
 enum { IDLE = -1, FIRST_ROOM = 1 << 14 };
@@ -28,12 +28,12 @@ typedef struct head {
 
 typedef struct worker {
     pid_t process; // 0: none
-    int items;     // pipe to it
-    int answers;   // pipe from it
-    bb_index item; // under way, or IDLE
+    int items;     // pipe to the worker
+    int answers;   // pipe from the worker
+    bb_index item; // current item, or IDLE
     double start;
     bool late;
-    char *answer; // as far as it came, with its head
+    char *answer; // part of the answer read so far, with its header
     bb_index length, capacity;
 } worker;
 
@@ -78,7 +78,7 @@ static _Noreturn void serve(const bb_crew_task *task, bb_index worker_number, in
         }
         bb_text_release(&answer);
     }
-    // Not exit(): the handlers of libraries belong to the parent.
+    // exit() would run the handlers of libraries, which belong to the parent.
     _exit(0);
 }
 
@@ -106,7 +106,8 @@ static bb_status hire(const bb_crew_task *task, worker *members, bb_index count,
     const pid_t process = fork();
     BB_REQUIRE(process >= 0, BB_INTERNAL, "cannot start a process: %s", strerror(errno));
     if (process == 0) {
-        // Ends of the others' pipes would keep them from seeing that this process is gone.
+        // Open ends of other workers' pipes would prevent them from detecting that this process has
+        // ended.
         for (bb_index i = 0; i < count; ++i) {
             close_pipes(&members[i]);
         }
@@ -151,7 +152,7 @@ static bb_status hand_over(const bb_crew_task *task, worker *member, const bb_cr
     return task->take(task->context, item, end);
 }
 
-// The worker is gone: what it was at ended with it.
+// Handles a worker that ended: its item has failed.
 static bb_status bury(const bb_crew_task *task, worker *member)
 {
     bb_status status = BB_OK;
@@ -176,7 +177,7 @@ static bb_status read_more(const bb_crew_task *task, worker *member)
         BB_TRY(bb_memory_resize(2 * member->capacity + FIRST_ROOM, 1, (void **)&member->answer));
         member->capacity = 2 * member->capacity + FIRST_ROOM;
     }
-    // One byte stays for the end of the text.
+    // One byte is reserved for the terminator of the text.
     const ssize_t count = read(member->answers, member->answer + member->length,
                                (size_t)(member->capacity - member->length - 1));
     if (count < 0 && errno == EINTR) {
@@ -204,7 +205,7 @@ done:
     return status;
 }
 
-// Gives idle workers items, and starts those that are missing where there are items for them.
+// Assigns items to idle workers, and starts missing workers if there are items for them.
 static bb_status assign(const bb_crew_task *task, worker *members, bb_index count, bb_index *busy)
 {
     bb_status status = BB_OK;
@@ -219,7 +220,7 @@ static bb_status assign(const bb_crew_task *task, worker *members, bb_index coun
             member->item = item;
             member->start = bb_clock_seconds();
             member->late = false;
-            // A worker that is gone shows at its other pipe.
+            // A worker that ended is detected at its other pipe.
             (void)write_whole(member->items, &item, sizeof item);
         }
         *busy += member->item != IDLE;

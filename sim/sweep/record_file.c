@@ -55,7 +55,7 @@ static bool is_named(const bb_dataset *dataset, const char *const *keep, bb_inde
     return false;
 }
 
-// Whether a kept dataset has this axis.
+// True if a dataset to keep has this axis.
 static bool is_axis_of_kept(const bb_results *results, const bb_dataset *axis,
                             const char *const *keep, bb_index count)
 {
@@ -75,7 +75,7 @@ static json_t *items_of(const bb_dataset *dataset)
     json_t *array = json_array();
     for (bb_index i = 0; i < dataset->count; ++i) {
         json_t *item = dataset->is_text ? json_string(dataset->texts[i])
-                                        : json_real(dataset->numbers[i]); // NULL of NaN
+                                        : json_real(dataset->numbers[i]); // NULL for NaN
         (void)json_array_append_new(array, item == NULL ? json_null() : item);
     }
     return array;
@@ -98,19 +98,19 @@ static bb_status add_dump(json_t *object, bb_text *out)
 {
     bb_status status = BB_OK;
     char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted: a record of a point");
+    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted by the record of a point");
     BB_TRY(bb_text_add(out, "%s", text + 1)); // without the opening brace
 done:
     free(text);
     return status;
 }
 
-// Whether these descriptions were not written yet; they are from now on.
+// Sets `*is_new` for descriptions not written before, and remembers them.
 static bb_status note_description(const json_t *datasets, bb_described *known, bool *is_new)
 {
     bb_status status = BB_OK;
     char *text = json_dumps(datasets, JSON_COMPACT);
-    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted: a record of a point");
+    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted by the record of a point");
     char digest[BB_DIGEST_BYTES];
     bb_digest_of(text, strlen(text), digest);
     *is_new = true;
@@ -195,7 +195,7 @@ bb_status bb_point_record_write(const bb_point_record *head, double seconds, con
     }
     message = json_string(rest);
     object = json_pack("{sf so}", "seconds", seconds, "message",
-                       message == NULL ? json_string("its message is no UTF-8") : message);
+                       message == NULL ? json_string("its message is not UTF-8") : message);
     BB_TRY(add_dump(object, out));
     BB_TRY(bb_text_add(out, "\n"));
 done:
@@ -210,8 +210,8 @@ struct bb_record_file {
     char plan[PLAN_BYTES];
     bb_index shard;
     char *path;
-    int descriptor; // -1: no line yet
-    off_t bytes;    // of whole lines
+    int descriptor; // -1: no line written yet
+    off_t bytes;    // size of complete lines
 };
 
 static const char *environment(const char *const *names)
@@ -254,7 +254,7 @@ void bb_record_file_close(bb_record_file **file)
     BB_RELEASE(file);
 }
 
-// "SHARD.JOB.RESTART.RANDOM.jsonl": a name that no other process, container or host takes.
+// Makes the name "SHARD.JOB.RESTART.RANDOM.jsonl", unique among processes, containers and hosts.
 static bb_status make_name(bb_record_file *file)
 {
     bb_status status = BB_OK;
@@ -280,7 +280,7 @@ static bb_status append(bb_record_file *file, const char *line, bb_index length)
     const ssize_t count = write(file->descriptor, line, (size_t)length);
     const int reason = count < 0 ? errno : ENOSPC;
     if (count != length) {
-        // Undo the partial write, which would count as torn.
+        // Removes a partial write, which would count as an incomplete line.
         (void)!ftruncate(file->descriptor, file->bytes);
         BB_FAIL(BB_IO, "cannot write '%s': %s", file->path, strerror(reason));
     }
@@ -341,7 +341,7 @@ static bb_status check_plan(const visit *task, const char *file, const json_t *l
     bb_status status = BB_OK;
     const char *plan = json_string_value(json_object_get(line, "plan"));
     BB_REQUIRE(plan != NULL && strcmp(plan, task->plan) == 0, BB_IO,
-               "'%s/shards/%s': lines of plan %s, expected those of %s", task->folder, file,
+               "'%s/shards/%s': records of plan %s, expected those of %s", task->folder, file,
                plan == NULL ? "?" : plan, task->plan);
 done:
     return status;
@@ -388,7 +388,7 @@ static bb_status read_file(visit *task, const char *name)
     BB_TRY(bb_disk_file_open(path, false, &file));
     BB_REQUIRE(fstat(fileno(file), &about) == 0, BB_IO, "'%s': %s", path, strerror(errno));
     BB_TRY(BB_ALLOCATE((bb_index)about.st_size + 1, &text));
-    // A file that grows meanwhile is read as far as it was.
+    // A file that grows meanwhile is read up to its initial size.
     const size_t got = fread(text, 1, (size_t)about.st_size, file);
     BB_TRY(read_lines(task, name, text, (bb_index)got));
 done:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lines that tell what became of the points of a sweep: DIR/shards/*.jsonl. Every process that
-// writes has a file of its own, to which it only appends, a whole line by one write that is synced:
-// a line that is torn is its last one, and counts as never written. Nothing is ever changed, so
-// that two processes at the same points disturb nobody.
+// Records of the points of a sweep: DIR/shards/*.jsonl. Every writing process has a separate file,
+// to which it appends complete lines, each by a single synced write: only the last line can be
+// incomplete, and it is ignored. Lines are never changed, so that two processes may run the same
+// points.
 //
 // The record of a point is one line of JSON:
 //
@@ -12,9 +12,9 @@
 //      "datasets": [{"name": "strehl", "axes": "pipeline", "unit": "1", ..}, ..],
 //      "numbers": {"strehl": [0.51, 0.5], ..}, "texts": {"status": ["ok", "ok"], ..}}
 //
-// `datasets` describes numbers and texts, once from each process that writes lines and again
-// where points have others. A number that is not finite is null. A point that failed has "message"
-// in the place of all after its id.
+// `datasets` describes numbers and texts; each process writes it once, and again if the datasets of
+// a point differ. Non-finite numbers are null. A failed point has "message" in place of everything
+// after its id.
 #ifndef BB_SIM_SWEEP_RECORD_FILE_H
 #define BB_SIM_SWEEP_RECORD_FILE_H
 
@@ -23,77 +23,77 @@
 #include "core/text.h"
 #include "sim/output/results.h"
 
-/// How a point ended. A pipeline that failed numerically is a result of a point that is done.
+/// Class of a point's end. The numerical failure of a pipeline is a result of a completed point.
 typedef enum bb_point_class {
     BB_POINT_DONE,
-    BB_POINT_CONFIG,   ///< its study is wrong: the plan has to change
+    BB_POINT_CONFIG,   ///< invalid study: the plan has to be changed
     BB_POINT_IO,       ///< a file could not be read or written
     BB_POINT_MEMORY,   ///< out of memory on the host or a device
     BB_POINT_DEVICE,   ///< a device is absent or failed
     BB_POINT_INTERNAL, ///< a defect
-    BB_POINT_SIGNAL,   ///< its process died of a signal
-    BB_POINT_TIME,     ///< it took over the limit
+    BB_POINT_SIGNAL,   ///< its process was ended by a signal
+    BB_POINT_TIME,     ///< exceeded the time limit
     BB_POINT_CLASSES
 } bb_point_class;
 
 /// NULL-terminated: "done", "config", "io", "memory", "device", "internal", "signal", "time".
 extern const char *const bb_point_class_names[];
 
-/// The class of a failed call.
+/// Class of a failed call.
 bb_point_class bb_point_class_of(bb_status status);
 
 enum { BB_DESCRIBED = 16 };
 
-/// Digests of the descriptions of datasets that a process wrote: points differ in what they have.
+/// Digests of the dataset descriptions written by a process: points may have different datasets.
 /// Zero-initialise.
 typedef struct bb_described {
     bb_index count;
     char digests[BB_DESCRIBED][BB_DIGEST_BYTES];
 } bb_described;
 
-/// Appends the part of the line that follows from the results of a study: from its id to the end,
-/// with the closing brace. `seconds` it took; `keep` [count] are datasets beside those over
-/// `pipeline` alone and single values. Errors: BB_INVALID (no dataset of that name), BB_MEMORY.
+/// Appends the part of a line with the results of a study: from its id to the closing brace.
+/// `seconds` is the run time; `keep` [count] are datasets in addition to those over `pipeline` only
+/// and single values. Errors: BB_INVALID (no dataset of that name), BB_MEMORY.
 BB_CHECKED bb_status bb_point_record_fill(const bb_results *results, const char *id, double seconds,
                                           const char *const *keep, bb_index count,
                                           bb_described *known, bb_text *out);
 
-/// What stands before that.
+/// First part of a record.
 typedef struct bb_point_record {
     bb_index point;
     bb_point_class class;
-    bb_index round;   ///< how often it was asked for again
+    bb_index round;   ///< number of retry requests
     bb_index attempt; ///< from 1, within the round
 } bb_point_record;
 
-/// Appends a whole line: the head, and `rest` as bb_point_record_fill left it, or for a point that
-/// failed the message. Errors: BB_MEMORY.
+/// Appends a complete line: the header, and `rest` from bb_point_record_fill, or the message of a
+/// failed point. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_point_record_write(const bb_point_record *head, double seconds,
                                            const char *rest, bb_text *out);
 
 typedef struct bb_record_file bb_record_file;
 
-/// A file of a new name in `folder`/shards, which is made at the first line. `shard` from 1, or 0
-/// for all of them; the scheduler's numbers of the job and its restart are part of the name.
-/// Errors: BB_MEMORY.
+/// Prepares a file with a new name in `folder`/shards, created with the first line. `shard` from 1,
+/// or 0 for all; the name includes the scheduler's numbers of the job and its restart. Errors:
+/// BB_MEMORY.
 BB_CHECKED bb_status bb_record_file_create(const char *folder, const char *plan, bb_index shard,
                                            bb_record_file **out);
 void bb_record_file_close(bb_record_file **file);
 
-/// Appends a line, which ends with a line feed, and waits until it is on disk. Errors: BB_IO, and
-/// what stands in the file is then as before or one torn line.
+/// Appends a line, including its line feed, and waits until it is on disk. Errors: BB_IO; the
+/// content of the file is then unchanged except possibly for an incomplete line.
 BB_CHECKED bb_status bb_record_file_append(bb_record_file *file, const char *line, bb_index length);
 
-/// Where a line stands.
+/// Position of a line.
 typedef struct bb_record_line {
-    const char *file; ///< its name without folders
+    const char *file; ///< file name without folders
     bb_index number;  ///< from 1
     const void *json; ///< a json_t object, borrowed
 } bb_record_line;
 
-/// Reads all lines of all files of a sweep, files in the order of their names, but for the first of
-/// each file, which names the plan. `torn` counts lines that are none. Errors: BB_IO (a folder
-/// that cannot be read, a file of another plan), BB_MEMORY, those of `take`.
+/// Reads all lines of all files of a sweep in the order of file names, except the first line of
+/// each file, which names the plan. `torn` counts invalid lines. Errors: BB_IO (an unreadable
+/// folder, a file of another plan), BB_MEMORY, those of `take`.
 BB_CHECKED bb_status bb_record_file_visit(const char *folder, const char *plan,
                                           bb_status (*take)(void *context,
                                                             const bb_record_line *line),

@@ -32,10 +32,10 @@ enum { BB_VISIBLE_GPUS = 64 };
 
 typedef struct visible_gpus {
     bb_index count;
-    char names[BB_VISIBLE_GPUS][64]; // as CUDA_VISIBLE_DEVICES has them
+    char names[BB_VISIBLE_GPUS][64]; // as in CUDA_VISIBLE_DEVICES
 } visible_gpus;
 
-// One question to one worker.
+// Query answered by one worker.
 typedef struct question {
     bool asked;
     bb_index count;
@@ -73,7 +73,7 @@ static bb_status take_count(void *context, bb_index item, const bb_crew_end *end
     open->status = end->status;
     open->count = strtol(end->text, NULL, 10);
     (void)snprintf(open->reason, sizeof open->reason, "%s",
-                   end->signal == 0 ? end->text : "its driver ended the process that asked");
+                   end->signal == 0 ? end->text : "the driver ended the process of the query");
     return BB_OK;
 }
 
@@ -110,17 +110,17 @@ done:
     return status;
 }
 
-// Zero-initialise but for the first three.
+// Zero-initialise except the first three members.
 typedef struct point_run {
     const bb_sweep_plan *plan;
     bb_index threads;
-    double warm_bytes;      // that may be kept from point to point
-    bool started;           // threads are set
-    bb_described described; // what records said of datasets
-    bb_point_files files;   // digests that are known
+    double warm_bytes;      // memory for data kept from point to point
+    bool started;           // number of threads is set
+    bb_described described; // dataset descriptions written in records
+    bb_point_files files;   // known digests
 } point_run;
 
-// Once a process: what the plan fixed has to be here.
+// Called once in each process: checks that the plan's device and files are available.
 static bb_status start(point_run *run)
 {
     bb_status status = BB_OK;
@@ -202,23 +202,23 @@ done:
     return status;
 }
 
-// Memory that is left to the rest of the machine.
+// Fraction of the machine's memory available to points.
 static const double MEMORY_SHARE = 0.9;
-// Fraction of the memory that its points leave a worker for data kept between points.
+// Fraction of a worker's unused memory for data kept between points.
 static const double WARM_SHARE = 0.5;
 
 typedef struct shard {
     const bb_shard_request *request;
     bb_sweep_progress progress;
     bb_record_file *file;
-    point_run run;   // of the workers
-    bb_index *queue; // [queue_count] points to be run
+    point_run run;   // arguments of the workers
+    bb_index *queue; // [queue_count] points to run
     bb_index queue_count, next;
-    bb_index *again; // [queue_count] points to be run once more
+    bb_index *again; // [queue_count] points to run again
     bb_index again_count;
-    bb_index *signals; // [point_count] workers that died at a point
+    bb_index *signals; // [point_count] number of workers that died at a point
     bb_shard_report *report;
-    visible_gpus gpus; // one a worker; none where the cpu computes
+    visible_gpus gpus; // one for each worker; none for the cpu
     double start;
     double logged;
 } shard;
@@ -278,7 +278,7 @@ static bb_status compute(void *context, bb_index item, bb_text *answer)
 {
     shard *work = context;
     if (!work->request->verbose) {
-        // Warnings of one point repeat in all; a failed pipeline is a result.
+        // Warnings of one point repeat at all others; a failed pipeline is a result.
         bb_log_set_level(bb_team_joined()->rank == 0 && item == work->queue[0] ? BB_LOG_QUIET
                                                                                : BB_LOG_SILENT);
     }
@@ -299,13 +299,13 @@ static bb_point_class class_of(const bb_crew_end *end)
 static bb_status describe_failure(const shard *work, const bb_crew_end *end, bb_text *out)
 {
     if (end->late) {
-        return bb_text_add(out, "over the limit of %g s",
+        return bb_text_add(out, "exceeds the limit of %g s",
                            work->request->plan->sweep->config.point_limit_s);
     }
     if (end->signal != 0) {
-        return bb_text_add(out, "its process died of signal %d (%s)%s", end->signal,
+        return bb_text_add(out, "its process was ended by signal %d (%s)%s", end->signal,
                            strsignal(end->signal),
-                           end->signal == SIGKILL ? ", perhaps for want of memory" : "");
+                           end->signal == SIGKILL ? ", possibly out of memory" : "");
     }
     if (end->length == 0) {
         return bb_text_add(out, "its process ended with code %d", end->exit_code);
@@ -313,7 +313,7 @@ static bb_status describe_failure(const shard *work, const bb_crew_end *end, bb_
     return bb_text_add(out, "%s", end->text);
 }
 
-// Whether the point is to be run once more by this shard.
+// True if this shard runs the point again.
 static bool tries_again(shard *work, bb_index point, bb_point_class class, bb_index attempts)
 {
     if (class == BB_POINT_SIGNAL) {
@@ -344,7 +344,7 @@ static void log_progress(shard *work)
                              used == 0 ? "" : ", ", report->classes[c], bb_point_class_names[c]);
         }
     }
-    bb_log_info("%td of %td points, %s, %.3g a second, %.0f s left", ended, work->queue_count,
+    bb_log_info("%td of %td points, %s, %.3g per second, %.0f s left", ended, work->queue_count,
                 failed, rate, (double)(work->queue_count - ended) / rate);
 }
 
@@ -369,7 +369,7 @@ static bb_status take(void *context, bb_index point, const bb_crew_end *end)
     bb_text message = {0};
     const bb_point_class class = class_of(end);
     if (end->signal == SIGTERM || end->signal == SIGINT || end->signal == SIGHUP) {
-        // It was told to end, as a rule with this process; where it was alone, another takes its
+        // The signal usually ends this process too. If only the worker ended, another one runs its
         // point, once.
         if (work->signals[point]++ == 0) {
             work->again[work->again_count++] = point;
@@ -383,7 +383,7 @@ static bb_status take(void *context, bb_index point, const bb_crew_end *end)
     } else {
         BB_TRY(describe_failure(work, end, &message));
         if (tries_again(work, point, class, work->progress.points[point].attempts)) {
-            bb_log_warning("point %td: %s; once more", point, bb_text_string(&message));
+            bb_log_warning("point %td: %s; running it again", point, bb_text_string(&message));
             work->again[work->again_count++] = point;
             goto done;
         }
@@ -393,7 +393,7 @@ static bb_status take(void *context, bb_index point, const bb_crew_end *end)
         bb_log_warning("point %td failed by %s: %s", point, bb_point_class_names[class],
                        bb_text_string(&message));
         BB_REQUIRE(class != BB_POINT_CONFIG, BB_INVALID,
-                   "point %td: %s; leave such points out by sweep.exclude in a new plan", point,
+                   "point %td: %s; exclude such points by sweep.exclude in a new plan", point,
                    bb_text_string(&message));
     }
     log_progress(work);
@@ -402,7 +402,7 @@ done:
     return status;
 }
 
-// Workers that the machine's memory holds, by what the plan says of its largest point.
+// Number of workers that fit into the machine's memory, by the planned need of the largest point.
 static bb_status count_workers(const shard *work, bb_index *out, double *warm_bytes)
 {
     bb_status status = BB_OK;
@@ -419,13 +419,13 @@ static bb_status count_workers(const shard *work, bb_index *out, double *warm_by
     *out = *out < BB_CREW_WORKERS ? *out : BB_CREW_WORKERS;
     if ((double)*out > fmax(room, 1.0)) {
         *out = (bb_index)fmax(room, 1.0);
-        bb_log_info("%td worker%s: %.0f MB of %s have no room for more of %.0f MB each", *out,
+        bb_log_info("%td worker%s: %.0f MB of %s do not suffice for more, at %.0f MB each", *out,
                     *out == 1 ? "" : "s", 1e-6 * bytes,
                     job == bytes ? "Slurm's job" : "this machine",
                     1e-6 * request->plan->need.host_bytes);
     }
     if (*out > 0 && room < 1.0) {
-        bb_log_warning("a point needs %.0f MB, %s has %.0f MB",
+        bb_log_warning("a point needs %.0f MB, but %s has %.0f MB",
                        1e-6 * request->plan->need.host_bytes,
                        job == bytes ? "Slurm's job" : "this machine", 1e-6 * bytes);
     }
@@ -435,8 +435,8 @@ done:
     return status;
 }
 
-// A point by all processes of a team. What one alone fails of ends the run, and with it the others,
-// who may wait for it; what is wrong with the point itself all find.
+// Computes a point with all processes of a team. An error in a single process ends the run of all,
+// since they may wait for it; errors of the point itself occur in all processes.
 static bb_status compute_together(shard *work, bb_index point, bb_text *answer, bb_crew_end *out)
 {
     bb_status status = BB_OK;
@@ -447,7 +447,7 @@ static bb_status compute_together(shard *work, bb_index point, bb_text *answer, 
     if (found != BB_OK && found != BB_INVALID) {
         bb_status_record record;
         bb_status_save(&record);
-        if (bb_team_joined()->rank == 0) { // so that the next call goes past it
+        if (bb_team_joined()->rank == 0) { // so that the next call skips it
             (void)write_record(work, point, bb_point_class_of(found), bb_clock_seconds() - start,
                                bb_status_message());
         }
@@ -462,14 +462,15 @@ done:
     return status;
 }
 
-// All points by all processes of a team: the first one says which is next and keeps the records.
+// Computes all points with all processes of a team: the first one selects the next point and writes
+// the records.
 static bb_status work_together(shard *work)
 {
     bb_status status = BB_OK;
     const bb_team *team = bb_team_joined();
     bb_text answer = {0};
     work->run = (point_run){.plan = work->request->plan, .threads = work->request->threads};
-    bb_interrupt_loses("the point under way is not recorded; the same command goes on");
+    bb_interrupt_loses("the current point is not recorded; repeat the command to continue");
     for (;;) {
         bb_index point = -1;
         bb_crew_end end;
@@ -515,7 +516,7 @@ static bb_status work_on(shard *work)
         .warm_bytes = warm_bytes,
         .threads = work->request->threads > workers ? work->request->threads / workers : 1};
     const bb_crew_task task = {work, begin, compute, next_point, take};
-    bb_interrupt_loses("the points under way are not recorded; the same command goes on");
+    bb_interrupt_loses("the current points are not recorded; repeat the command to continue");
     BB_TRY(bb_crew_run(&task, workers, isnan(limit_s) ? INFINITY : limit_s));
     bb_log_progress("points", work->queue_count, work->queue_count);
 done:

@@ -19,7 +19,7 @@
 
 enum { MAXIMUM_ARGUMENTS = 128, PATH_BYTES = 4096, JOB_BYTES = 64 };
 
-// Safety factor of estimates, and the least time requested.
+// Safety factor of estimates, and the minimum requested time.
 static const double TIME_SLACK = 3.0;
 static const double LEAST_MINUTES = 10.0;
 static const double MEMORY_SLACK = 1.5;
@@ -42,13 +42,13 @@ static double element_minutes(const submission *job)
     return ceil(fmax(LEAST_MINUTES, fmin(estimate, isnan(limit) ? INFINITY : limit)));
 }
 
-// "--output=" as a line of #SBATCH takes a path with blanks, quotes and signs of percent.
+// Adds "--output=" as a #SBATCH line; escapes blanks, quotes and percent signs of the path.
 static bb_status add_output(const char *folder, const char *name, bb_text *out)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(
         strpbrk(folder, "\n\r") == NULL, BB_INVALID,
-        "sweep submit: the folder's path has a line break, which Slurm scripts cannot contain");
+        "sweep submit: the folder's path contains a line break, which Slurm scripts do not allow");
     BB_TRY(bb_text_add(out, "#SBATCH --output=\""));
     for (const char *c = folder; *c != '\0'; ++c) {
         const char *escape = *c == '%' ? "%" : *c == '"' || *c == '\\' ? "\\" : "";
@@ -71,8 +71,9 @@ static bool asks_for_memory(const char *argument)
     return false;
 }
 
-// A worker a processor, or a GPU, and memory for each: also where the user asks for more of them.
-// sbatch refuses two kinds of memory, so that one of the user's stands alone.
+// Adds resources: one worker for each processor or GPU, and memory for each, also if the user
+// requests more of them. sbatch refuses two kinds of memory option, so that the user's replaces
+// this one.
 static bb_status add_resources(const bb_slurm_request *request, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -93,7 +94,7 @@ done:
     return status;
 }
 
-// Shards S, S + E, ... of element S of E.
+// Element S of E runs shards S, S + E, ...
 static bb_status write_array(submission *job)
 {
     bb_status status = BB_OK;
@@ -110,8 +111,8 @@ static bb_status write_array(submission *job)
     BB_TRY(add_resources(job->request, out));
     BB_TRY(add_output(job->folder, "%A_%a.out", out));
     BB_TRY(bb_text_add(out,
-                       "# Shards of this element; exec, so that signals reach the program.\n"
-                       "shards=$(seq -s , \"$SLURM_ARRAY_TASK_ID\" %td %td)\nexec ",
+                       "# Shards of this element; exec passes signals to the "
+                       "program.\nshards=$(seq -s , \"$SLURM_ARRAY_TASK_ID\" %td %td)\nexec ",
                        job->elements, plan->shards));
     BB_TRY(bb_cell_add_quoted(job->program, out));
     BB_TRY(bb_text_add(out, " sweep run "));
@@ -203,7 +204,7 @@ done:
     return status;
 }
 
-// Runs sbatch, whose messages go to stderr as they are; its job's number.
+// Runs sbatch, whose messages appear on stderr, and returns the job number.
 static bb_status call_sbatch(const char *const *arguments, char job[JOB_BYTES])
 {
     bb_status status = BB_OK;
@@ -220,7 +221,7 @@ static bb_status call_sbatch(const char *const *arguments, char job[JOB_BYTES])
                                       (char *const *)(uintptr_t)arguments, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
     BB_REQUIRE(error != ENOENT, BB_UNSUPPORTED,
-               "sbatch is not in PATH: submit from a Slurm login node, or print the script with "
+               "sbatch is not in PATH; submit from a Slurm login node, or print the script with "
                "--print-only");
     BB_REQUIRE(error == 0, BB_IO, "cannot start sbatch: %s", strerror(error));
     (void)close(ends[1]);
@@ -232,7 +233,7 @@ static bb_status call_sbatch(const char *const *arguments, char job[JOB_BYTES])
     job[got] = '\0';
     while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
     }
-    BB_REQUIRE(WIFEXITED(how) && WEXITSTATUS(how) == 0, BB_IO, "sbatch refused, exit %d",
+    BB_REQUIRE(WIFEXITED(how) && WEXITSTATUS(how) == 0, BB_IO, "sbatch failed with exit code %d",
                WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how));
     job[strcspn(job, ";\n")] = '\0'; // "NUMBER;CLUSTER"
 done:
@@ -244,8 +245,8 @@ done:
     return status;
 }
 
-// Options of sbatch that say where a job may run and who pays, and so hold for what comes after the
-// array too; what it needs does not.
+// Options of sbatch for the place and account of a job, which also apply to the job after the
+// array; resource options do not.
 typedef struct place_option {
     const char *name;
     char letter;
@@ -256,7 +257,7 @@ static const place_option place_options[] = {
     {"cluster", '\0'}, {"wckey", '\0'},    {"reservation", '\0'}, {"export", '\0'},
 };
 
-// Whether an argument is such an option, and whether its value is the next argument.
+// True if an argument is such an option; `*takes_next` if its value is the next argument.
 static bool is_place(const char *argument, bool *takes_next)
 {
     for (size_t i = 0; i < sizeof place_options / sizeof *place_options; ++i) {
@@ -278,7 +279,7 @@ static bool is_place(const char *argument, bool *takes_next)
     return false;
 }
 
-// Appends those of the user's options that hold for the job after the array; returns their end.
+// Appends the user's options that apply to the job after the array; returns the new count.
 static bb_index add_places(const bb_slurm_request *request, const char **arguments, bb_index count)
 {
     for (bb_index e = 0; e < request->extra_count; ++e) {
@@ -345,7 +346,7 @@ done:
     return status;
 }
 
-// A whole number of an environment variable; 0 where there is none.
+// Integer in an environment variable; 0 if absent.
 static double environment_number(const char *name)
 {
     const char *text = getenv(name);
@@ -361,7 +362,7 @@ double bb_slurm_memory(void)
                         fmax(environment_number("SLURM_CPUS_ON_NODE"), 1.0);
     const double gpus = environment_number("SLURM_MEM_PER_GPU") *
                         fmax(environment_number("SLURM_GPUS_ON_NODE"), 1.0);
-    const double megabytes = fmax(node, fmax(cpus, gpus)); // Slurm sets one of them
+    const double megabytes = fmax(node, fmax(cpus, gpus)); // Slurm sets one of these
     return megabytes > 0.0 ? megabytes * 0x1p20 : INFINITY;
 }
 

@@ -57,7 +57,7 @@ double bb_sweep_range_tidy(double value, double slack)
     return value;
 }
 
-// Where each sample's stratum lies: the samples in the order of random keys.
+// Sample with a random key; the order of keys is the order of strata.
 typedef struct draw {
     double key;
     bb_index sample;
@@ -98,8 +98,8 @@ static bb_status draw_sobol(const bb_sweep_samples *plan, bb_index dimension, do
     bb_status status = BB_OK;
     double point[BB_SWEEP_DIMENSIONS];
     gsl_qrng *sequence = gsl_qrng_alloc(gsl_qrng_sobol, (unsigned)plan->dimensions);
-    BB_REQUIRE(sequence != NULL, BB_MEMORY, "no memory for a Sobol sequence of %td dimensions",
-               plan->dimensions);
+    BB_REQUIRE(sequence != NULL, BB_MEMORY,
+               "host memory exhausted by a Sobol sequence of %td dimensions", plan->dimensions);
     const double shift =
         plan->seed == 0 ? 0.0 : bb_random_uniform(plan->seed, BB_STREAM_SWEEP, (uint64_t)dimension);
     for (bb_index i = 0; i < plan->samples; ++i) {
@@ -130,7 +130,7 @@ static bb_status add_file(void *context, const char *key, const char *path)
         ++index;
     }
     BB_REQUIRE(index < BB_POINT_FILES && strlen(path) < BB_POINT_PATH_BYTES, BB_INVALID,
-               "'%s': over %d files, or a path of over %d bytes", path, BB_POINT_FILES,
+               "'%s' exceeds %d files, or its path exceeds %d bytes", path, BB_POINT_FILES,
                BB_POINT_PATH_BYTES - 1);
     bb_point_file *file = &files->files[index];
     if (index < files->count && bb_file_stamp_equal(&file->stamp, &stamp)) {
@@ -150,8 +150,8 @@ bb_status bb_point_files_add(const bb_config *config, bb_point_files *files)
                                  files);
 }
 
-// One line of a resolved study as it counts: without the title, with the device that computes, and
-// files as their contents.
+// Adds one line of a resolved study in the form used for the id: without the title, with the
+// resolved device, and with digests in place of file names.
 static bb_status add_line(const char *line, size_t length, bb_device_kind device,
                           const bb_point_files *files, bb_text *out)
 {
@@ -170,7 +170,7 @@ static bb_status add_line(const char *line, size_t length, bb_device_kind device
         const bb_point_file *found = NULL;
         for (bb_index f = 0; f < files->count; ++f) {
             const size_t bytes = strlen(files->files[f].path);
-            // Longest of the matching prefixes.
+            // The longest matching prefix.
             if (strncmp(rest, files->files[f].path, bytes) == 0 &&
                 (found == NULL || bytes > strlen(found->path))) {
                 found = &files->files[f];
@@ -241,7 +241,7 @@ static const bb_key keys[] = {
      .minimum = 1.0,
      .maximum = 100000.0,
      .optional = true,
-     .meaning = "Parts that are run by themselves; auto: by the estimated time."},
+     .meaning = "Number of parts to run separately; auto: by the estimated time."},
     {.name = "point_limit_s",
      .kind = BB_KEY_DOUBLE,
      .offset = offsetof(bb_sweep_config, point_limit_s),
@@ -250,7 +250,7 @@ static const bb_key keys[] = {
      .maximum = 1e7,
      .exclusive_minimum = true,
      .optional = true,
-     .meaning = "Time limit of a point; a longer one is recorded as failed by time."},
+     .meaning = "Time limit of a point; a point that exceeds it fails with class time."},
     {.name = "retries",
      .kind = BB_KEY_INTEGER,
      .offset = offsetof(bb_sweep_config, retries),
@@ -258,7 +258,7 @@ static const bb_key keys[] = {
      .minimum = 0.0,
      .maximum = 100.0,
      .default_text = "2",
-     .meaning = "How often a point that failed by memory, device or a file is run again."},
+     .meaning = "Number of retries of a point that failed by memory, device or a file."},
 };
 const bb_schema bb_sweep_schema = BB_SCHEMA("sweep", bb_sweep_config, keys);
 
@@ -300,7 +300,7 @@ done:
     return status;
 }
 
-// Takes unknown keys out of `rest`, with all valid ones in the message: `by_hand` and the schema's.
+// Removes unknown keys from `rest` and reports all valid ones: `by_hand` and those of the schema.
 static bb_status refuse_unknown(bb_node *rest, const char *const *by_hand, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -333,7 +333,7 @@ done:
     return status;
 }
 
-// The keys that have tables: those of axes and the lists above are read by hand.
+// Reads the keys with schema tables; axes and the lists above are read by separate functions.
 static bb_status read_config(bb_sweep *sweep, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -389,8 +389,8 @@ static bb_status count_points(bb_sweep *sweep, bb_problems *problems)
     for (bb_index a = 0; a < sweep->axes.count; ++a) {
         const bb_index count = sweep->axes.axes[a].count;
         if (count > BB_SWEEP_POINTS / sweep->point_count) {
-            return bb_problems_add(problems, sweep->node->place,
-                                   "sweep: over %d points, expected fewer", BB_SWEEP_POINTS);
+            return bb_problems_add(problems, sweep->node->place, "sweep: more than %d points",
+                                   BB_SWEEP_POINTS);
         }
         sweep->point_count *= count;
     }
@@ -398,13 +398,13 @@ static bb_status count_points(bb_sweep *sweep, bb_problems *problems)
         sweep->excluded_count += bb_sweep_is_excluded(sweep, p);
     }
     if (sweep->excluded_count == sweep->point_count) {
-        BB_TRY(bb_problems_add(problems, sweep->node->place, "sweep: no point is left"));
+        BB_TRY(bb_problems_add(problems, sweep->node->place, "sweep: all points are excluded"));
     }
 done:
     return status;
 }
 
-// Results have datasets of these names already.
+// Names used by other datasets of results.
 static bool is_taken(const void *context, const char *name)
 {
     static const char *const others[] = {"pipeline",     "run",       "point_number", "point_s",
@@ -441,9 +441,9 @@ static bb_status read_all(bb_sweep *sweep, const char *sealed, bb_problems *prob
                              &sweep->node));
     }
     if (sweep->node == NULL || sweep->node->kind != BB_NODE_MAP) {
-        BB_TRY(bb_problems_add(problems, (bb_place){file.name, 1, 1},
-                               "no map 'sweep:' of the keys that vary; 'bitbudget run' runs a "
-                               "single study"));
+        BB_TRY(bb_problems_add(
+            problems, (bb_place){file.name, 1, 1},
+            "no map 'sweep:' with the keys that vary; use 'bitbudget run' for a single study"));
         goto done;
     }
     BB_TRY(read_config(sweep, problems));
@@ -461,7 +461,7 @@ static bb_status read_all(bb_sweep *sweep, const char *sealed, bb_problems *prob
                                         &sweep->exclusions));
     }
     if (problems->count == 0) {
-        BB_TRY(count_points(sweep, problems)); // by rules that are sound
+        BB_TRY(count_points(sweep, problems)); // only with valid rules
     }
 done:
     return status;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Axes and exclusions of a sweep: bb_sweep_axes_read, bb_sweep_exclusions_read and what points are.
+// Axes and exclusions of a sweep: bb_sweep_axes_read, bb_sweep_exclusions_read and the values of
+// points.
 #include "sim/config/binding.h"
 #include "sim/config/scalar.h"
 #include "sim/input/csv_table.h"
@@ -12,12 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 
-// Where the key is among the axes; -1 where it is not swept.
+// Axis of a key; -1 if it is not swept.
 static bb_index find_axis(const bb_sweep_axes *axes, const char *path, const bb_sweep_key **out)
 {
     for (bb_index a = 0; a < axes->count; ++a) {
         for (bb_index k = 0; k < axes->axes[a].key_count; ++k) {
-            const char *other = axes->axes[a].keys[k].path; // NULL: not read yet
+            const char *other = axes->axes[a].keys[k].path; // NULL: not yet read
             if (other != NULL && strcmp(other, path) == 0) {
                 *out = &axes->axes[a].keys[k];
                 return a;
@@ -27,7 +28,7 @@ static bb_index find_axis(const bb_sweep_axes *axes, const char *path, const bb_
     return -1;
 }
 
-// Whether value `index` of a key is what a rule says: {from, to}, or a value.
+// True if value `index` of a key matches a rule: {from, to}, or a value.
 static bb_status match(const bb_sweep_key *key, bb_index index, const bb_node *rule, bool *out)
 {
     bb_status status = BB_OK;
@@ -112,7 +113,7 @@ done:
     return status;
 }
 
-// Context of all readers of a map.
+// Context of all functions that read a map.
 typedef struct reader {
     bb_arena *arena;
     const bb_sweep_subjects *subjects;
@@ -126,14 +127,15 @@ static bb_status refuse(const reader *input, const bb_node *node, const char *wh
     return bb_problems_add(input->problems, node->place, "sweep: %s: expected %s", what, expected);
 }
 
-// A new axis; NULL where there is no room.
+// Adds an axis; NULL if the limit is reached.
 static bb_status add_axis(reader *input, const bb_node *node, const char *name, bb_index count,
                           bb_index keys, bb_sweep_axis **out)
 {
     bb_status status = BB_OK;
     *out = NULL;
     if (input->axes->count == BB_SWEEP_AXES) {
-        return bb_problems_add(input->problems, node->place, "sweep: over %d axes", BB_SWEEP_AXES);
+        return bb_problems_add(input->problems, node->place, "sweep: more than %d axes",
+                               BB_SWEEP_AXES);
     }
     bb_sweep_axis *axis = &input->axes->axes[input->axes->count];
     *axis = (bb_sweep_axis){.name = name, .place = node->place, .count = count, .key_count = keys};
@@ -150,11 +152,11 @@ static bb_status open_key(const reader *input, const bb_node *node, bb_index cou
     bb_status status = BB_OK;
     const bb_sweep_key *other = NULL;
     if (find_axis(input->axes, node->key, &other) >= 0) {
-        BB_TRY(refuse(input, node, node->key, "a key once"));
+        BB_TRY(refuse(input, node, node->key, "each key only once"));
     }
     if (strcmp(node->key, "experiment") == 0 || strcmp(node->key, "title") == 0 ||
-        strcmp(node->key, "device") == 0) { // that is the plan's: --device
-        BB_TRY(refuse(input, node, node->key, "a key that changes what is computed"));
+        strcmp(node->key, "device") == 0) { // the device belongs to the plan: --device
+        BB_TRY(refuse(input, node, node->key, "a key that affects the results"));
     }
     key->path = node->key;
     key->key = bb_binding_find(input->subjects->schema, node->key);
@@ -164,7 +166,7 @@ done:
     return status;
 }
 
-// A value that the program made: an integer where the key is one.
+// Sets a generated value: an integer if the key is one.
 static bb_status set_number(const reader *input, bb_sweep_key *key, bb_index index, double value)
 {
     char digits[BB_SCALAR_BYTES];
@@ -178,7 +180,7 @@ static bb_status set_number(const reader *input, bb_sweep_key *key, bb_index ind
     return bb_arena_text(input->arena, digits, strlen(digits), &key->texts[index]);
 }
 
-// Whether two values are one, however they are written.
+// True if two values are equal, regardless of their notation.
 static bool equal_values(const bb_sweep_key *key, bb_index i, bb_index j)
 {
     if (strcmp(key->texts[i], key->texts[j]) == 0) {
@@ -187,7 +189,7 @@ static bool equal_values(const bb_sweep_key *key, bb_index i, bb_index j)
     return key->numbers != NULL && key->numbers[i] == key->numbers[j];
 }
 
-// A value that is none of the key's is refused where it stands, in a table at its cell.
+// Refuses an invalid value at its place, for a table at its cell.
 static bb_status check_number(const reader *input, const bb_node *item, const bb_sweep_key *key)
 {
     bb_status status = BB_OK;
@@ -233,8 +235,8 @@ done:
     return status;
 }
 
-// Value i of a ladder, as a user would write it: 0.3333 and 1.29e-05, off by at most a thousandth
-// of the way to the value before it. The ends are exact.
+// Value i of a geometric or linear series in short notation, such as 0.3333 and 1.29e-05, within a
+// thousandth of the distance to the previous value. The ends are exact.
 static double ladder_value(const bb_sweep_range *range, bb_index steps, bb_index i)
 {
     const double value = bb_sweep_range_value(range, (double)i / (double)(steps - 1));
@@ -245,7 +247,7 @@ static double ladder_value(const bb_sweep_range *range, bb_index steps, bb_index
     return bb_sweep_range_tidy(value, 5e-4 * fabs(value - before));
 }
 
-// {from, to, step}, {from, to, count} or {from, to, log}: the values, NULL after a problem.
+// Reads {from, to, step}, {from, to, count} or {from, to, log}: the values, NULL after a problem.
 static bb_status read_range(const reader *input, const bb_node *map, double **out, bb_index *count)
 {
     bb_status status = BB_OK;
@@ -272,7 +274,7 @@ static bb_status read_range(const reader *input, const bb_node *map, double **ou
     if (!sound || steps < 2 || steps > BB_SWEEP_AXIS_VALUES ||
         (range.logarithmic && !(range.first > 0.0 && range.last > 0.0))) {
         return refuse(input, map, map->key,
-                      "a list, or {from: A, to: B} with step: S that leads from A to B, or with "
+                      "a list, or {from: A, to: B} with step: S that divides the range, or with "
                       "count: N or log: N of at least 2 values (log of positive ones)");
     }
     BB_TRY(bb_arena_zeroed(input->arena, steps, sizeof **out, (void **)out));
@@ -292,7 +294,7 @@ static bb_status check_values(const reader *input, const bb_node *node, const bb
 {
     bb_status status = BB_OK;
     if (count > 2000) {
-        goto done; // a ladder of that many comes from a formula
+        goto done; // values of a series come from a formula
     }
     for (bb_index i = 1; i < count; ++i) {
         for (bb_index j = 0; j < i; ++j) {
@@ -308,7 +310,7 @@ done:
     return status;
 }
 
-// One key with a list or a range: an axis.
+// Reads a key with a list or a range as an axis.
 static bb_status read_axis(reader *input, const bb_node *node)
 {
     bb_status status = BB_OK;
@@ -342,7 +344,7 @@ done:
     return status;
 }
 
-// {key: [values], key: [values]}, all of one length.
+// Reads {key: [values], key: [values]}, all of one length.
 static bb_status read_zip(reader *input, const bb_node *map, const char *name)
 {
     bb_status status = BB_OK;
@@ -354,7 +356,7 @@ static bb_status read_zip(reader *input, const bb_node *map, const char *name)
         sound = node->kind == BB_NODE_LIST && node->count == first->count;
     }
     if (!sound) {
-        return refuse(input, map, map->key, "lists of one length, {key: [1, 2], key: [3, 4]}");
+        return refuse(input, map, map->key, "lists of equal length, {key: [1, 2], key: [3, 4]}");
     }
     BB_TRY(add_axis(input, map, name, first->count, map->count, &axis));
     bb_index index = 0;
@@ -366,7 +368,7 @@ done:
     return status;
 }
 
-// {samples: N, seed: S, keys: {key: {from, to}}}: a plan that fills the space.
+// Reads {samples: N, seed: S, keys: {key: {from, to}}}, a space-filling plan.
 static bb_status read_samples(reader *input, const bb_node *map, bool sobol)
 {
     bb_status status = BB_OK;
@@ -418,7 +420,7 @@ done:
     return status;
 }
 
-// A file becomes the map that a zip is.
+// Converts a table file to the map of a zip.
 static bb_status load_table(const reader *input, bb_node *sweep, bb_node **table)
 {
     bb_status status = BB_OK;
@@ -440,7 +442,8 @@ static bb_status load_table(const reader *input, bb_node *sweep, bb_node **table
             const bb_csv_cell *cell = bb_csv_table_cell(file, r, c);
             BB_TRY(bb_node_make(input->arena, BB_NODE_SCALAR,
                                 (bb_place){path, cell->line, cell->column}, link));
-            (*link)->quoted = strchr(cell->text, '#') != NULL; // of YAML a comment
+            (*link)->quoted =
+                strchr(cell->text, '#') != NULL; // otherwise YAML reads it as a comment
             BB_TRY(bb_arena_text(input->arena, cell->text, strlen(cell->text), &(*link)->text));
             link = &(*link)->next;
         }
@@ -454,7 +457,7 @@ done:
     return status;
 }
 
-// `1..16`, or a list.
+// Reads `1..16`, or a list.
 static bb_status read_seeds(reader *input, const bb_node *node)
 {
     bb_status status = BB_OK;
@@ -514,7 +517,7 @@ done:
     return status;
 }
 
-// A coordinate's name: the last part of the path, or all of it.
+// Name of a coordinate: the last part of the path, or all of it.
 static bb_status coordinate_name(const reader *input, const char *path, bool full, const char **out)
 {
     bb_status status = BB_OK;
@@ -554,7 +557,7 @@ static bb_status name_keys(const reader *input)
             }
             BB_TRY(coordinate_name(input, axis->keys[k].path, clash, &axis->keys[k].name));
         }
-        // A key that varies alone is an axis itself, also in a table or a sample.
+        // A key that varies alone is an axis, also in a table or a sample.
         axis->name = axis->key_count == 1 ? axis->keys[0].name : axis->name;
     }
 done:

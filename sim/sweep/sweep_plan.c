@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// All points of a sweep of so many are checked before anything is computed; of a larger one every
-// value of every axis, and so many points spread over it.
+// Sweeps with at most CHECKED_POINTS points are checked completely before anything is computed; of
+// a larger one every value of every axis is checked, and PLANNED_POINTS points spread over it.
 enum { CHECKED_POINTS = 512, PLANNED_POINTS = 12 };
 
-// A shard is to be worth starting: what a scheduler is asked for lasts this long.
+// Minimum duration of a shard that is worth a scheduler's overhead.
 static const double SHARD_SECONDS = 600.0;
 
 void bb_sweep_plan_destroy(bb_sweep_plan **plan)
@@ -34,7 +34,7 @@ bb_index bb_sweep_plan_points(const bb_sweep_plan *plan)
     return plan->sweep->point_count - plan->sweep->excluded_count;
 }
 
-// Binds a point; with `need`, what it needs is added.
+// Binds a point; with `need`, adds its need.
 static bb_status check_point(bb_sweep_plan *plan, bb_index point, bb_index threads,
                              bb_sweep_need *need, bb_problems *problems)
 {
@@ -58,7 +58,7 @@ done:
     return status;
 }
 
-// A point of a share of all, or the next one that is not excluded.
+// Point at a given fraction of all, or the next one that is not excluded.
 static bb_index spread_point(const bb_sweep *sweep, bb_index index, bb_index count)
 {
     bb_index point =
@@ -69,7 +69,8 @@ static bb_index spread_point(const bb_sweep *sweep, bb_index index, bb_index cou
     return point;
 }
 
-// Every value of every axis, the others at their first: false where a rule leaves the point out.
+// Checks every value of every axis, with the others at their first value; false if a rule excludes
+// the point.
 static bb_status check_values(bb_sweep_plan *plan, bb_index threads, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -111,8 +112,7 @@ done:
         bb_status_record record;
         bb_status_save(&record);
         status = bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                               "%s (a point that cannot be is left out by sweep.exclude)",
-                               record.message);
+                               "%s (exclude impossible points by sweep.exclude)", record.message);
     }
     return status;
 }
@@ -194,14 +194,14 @@ bb_status bb_sweep_plan_seal(const void *json, char id[BB_DIGEST_BYTES])
 {
     bb_status status = BB_OK;
     char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
-    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted: a plan");
+    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted by a plan");
     bb_digest_of(text, strlen(text), id);
 done:
     free(text);
     return status;
 }
 
-// The text of plan.json and its id, a digest of everything else in it.
+// Writes the text of plan.json and its id, a digest of everything else in it.
 static bb_status describe(bb_sweep_plan *plan, const overrides *list)
 {
     bb_status status = BB_OK;
@@ -224,11 +224,11 @@ static bb_status describe(bb_sweep_plan *plan, const overrides *list)
         (json_int_t)plan->shards, "point_seconds", isfinite(need->seconds) ? need->seconds : -1.0,
         "point_host_bytes", need->host_bytes, "point_device_bytes", need->device_bytes,
         "point_output_bytes", need->output_bytes, "points_planned", (json_int_t)need->sampled);
-    BB_REQUIRE(object != NULL, BB_INVALID, "a file of the plan, or an override, is no UTF-8");
+    BB_REQUIRE(object != NULL, BB_INVALID, "a file of the plan, or an override, is not UTF-8");
     BB_TRY(bb_sweep_plan_seal(object, plan->id));
     (void)json_object_set_new(object, "plan", json_string(plan->id));
     text = json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted: a plan");
+    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted by a plan");
     BB_TRY(bb_memory_printf(&plan->text, "%s\n", text));
 done:
     free(text);
@@ -246,7 +246,7 @@ bb_status bb_sweep_plan_make(const bb_experiment_table *experiments,
     bb_sweep_plan *plan = NULL;
     bb_config *config = NULL;
     overrides list = {.count = 0};
-    // Its files are to be found from any folder.
+    // An absolute path, so that its files can be found from any folder.
     char *path = realpath(request->path, NULL);
     *out = NULL;
     BB_REQUIRE(path != NULL, BB_IO, "cannot read plan '%s': %s", request->path, strerror(errno));
@@ -257,7 +257,7 @@ bb_status bb_sweep_plan_make(const bb_experiment_table *experiments,
     BB_TRY(bb_sweep_read(experiments, &study, NULL, problems, &plan->sweep));
     BB_TRY(bb_config_base_bind(plan->sweep->base, NULL, 0, problems, &config));
     BB_TRY(check_points(plan, request->threads, problems));
-    // `auto` is resolved on the machine that plans.
+    // `auto` is resolved on the planning machine.
     plan->device = bb_device_choice_of_plan(((const bb_study *)bb_config_study(config))->device,
                                             plan->need.device_bytes);
     choose_shards(request, plan);
@@ -286,8 +286,8 @@ done:
     return status;
 }
 
-// "0.4008 to 1.599": least and largest of numbers, which samples have in no order, else first and
-// last.
+// Lists "0.4008 to 1.599": minimum and maximum of numbers, since samples are unordered, else first
+// and last.
 static bb_status list_values(const bb_sweep_key *key, bb_index count, bb_text *out)
 {
     enum { SHORT_BYTES = 8 };
@@ -332,7 +332,7 @@ bb_status bb_sweep_plan_list(const bb_sweep_plan *plan, bb_text *out)
         BB_TRY(bb_text_add(out, "  excluded %td of %td combinations\n", sweep->excluded_count,
                            sweep->point_count));
     }
-    BB_TRY(bb_text_add(out, "  %-40s %.3g s of one process, %.3g s a point (%td planned)\n",
+    BB_TRY(bb_text_add(out, "  %-40s %.3g s of one process, %.3g s per point (%td planned)\n",
                        "time, estimated", points * need->seconds, need->seconds, need->sampled));
     BB_TRY(bb_text_add(out, "  %-40s %.1f MB on the host, %.1f MB on a device\n",
                        "memory of a point, largest", 1e-6 * need->host_bytes,

@@ -27,7 +27,7 @@ done:
     return status;
 }
 
-// The id of the plan that stands in a file; "" where there is none.
+// Reads the id of the plan in a file; "" if there is none.
 static bb_status read_sealed(const char *path, json_t **out)
 {
     bb_status status = BB_OK;
@@ -38,10 +38,10 @@ static bb_status read_sealed(const char *path, json_t **out)
     BB_TRY(bb_disk_file_open(path, true, &file));
     object = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
     const char *said = json_string_value(json_object_get(object, "plan"));
-    BB_REQUIRE(said != NULL, BB_IO, "'%s' is no plan of a sweep%s%s", path,
+    BB_REQUIRE(said != NULL, BB_IO, "'%s' is not the plan of a sweep%s%s", path,
                object == NULL ? ": " : "", object == NULL ? error.text : "");
     const json_int_t version = json_integer_value(json_object_get(object, "bitbudget_sweep"));
-    BB_REQUIRE(version == BB_SWEEP_PLAN_VERSION, BB_IO, "'%s': a plan of kind %lld, expected %d",
+    BB_REQUIRE(version == BB_SWEEP_PLAN_VERSION, BB_IO, "'%s': plan of version %lld, expected %d",
                path, (long long)version, BB_SWEEP_PLAN_VERSION);
     json_t *body = json_copy(object);
     (void)json_object_del(body, "plan");
@@ -62,7 +62,7 @@ done:
     return status;
 }
 
-// Whether two plans have the same points and results: shards and estimates may differ.
+// True if two plans have the same points and results: shards and estimates may differ.
 static bool asks_the_same(const json_t *a, const json_t *b)
 {
     static const char *const members[] = {"numerics", "commit",    "experiment", "files",
@@ -75,7 +75,7 @@ static bool asks_the_same(const json_t *a, const json_t *b)
     return true;
 }
 
-// The plan that stands in the folder takes the place of one that asks the same.
+// Replaces a plan by the equivalent one in the folder.
 static bb_status take_present(bb_sweep_plan *plan, const json_t *present, const char *folder)
 {
     bb_status status = BB_OK;
@@ -84,8 +84,8 @@ static bb_status take_present(bb_sweep_plan *plan, const json_t *present, const 
     const char *commit = json_string_value(json_object_get(present, "commit"));
     const bool other = commit == NULL || strcmp(commit, BB_COMMIT) != 0;
     BB_REQUIRE(asks_the_same(own, present), BB_IO,
-               "'%s' has another plan (%s%s%s) than this one (%s): name another folder, or remove "
-               "that one with its results",
+               "'%s' has plan %s%s%s instead of this one (%s); name another folder, or remove the "
+               "plan with its results",
                folder, id, other ? ", made by build " : "", other ? commit : "", plan->id);
     (void)snprintf(plan->id, sizeof plan->id, "%s", id);
     plan->shards = (bb_index)json_integer_value(json_object_get(present, "shards"));
@@ -141,17 +141,18 @@ static bb_status load_sweep(const bb_experiment_table *experiments, const json_t
     const size_t file_count = json_array_size(list);
     const size_t count = json_array_size(overrides_list);
     BB_REQUIRE(file_count >= 1 && file_count <= MAXIMUM_FILES && count <= BB_SWEEP_OVERRIDES, BB_IO,
-               "a plan of %zu files and %zu overrides", file_count, count);
+               "the plan has %zu files and %zu overrides, which is not supported", file_count,
+               count);
     for (size_t i = 0; i < file_count; ++i) {
         const json_t *file = json_array_get(list, i);
         files[i] = (bb_config_file){json_string_value(json_object_get(file, "name")),
                                     json_string_value(json_object_get(file, "text"))};
         BB_REQUIRE(files[i].name != NULL && files[i].text != NULL, BB_IO,
-                   "a plan whose file %zu has no name or text", i);
+                   "file %zu of the plan has no name or text", i);
     }
     for (size_t i = 0; i < count; ++i) {
         texts[i] = json_string_value(json_array_get(overrides_list, i));
-        BB_REQUIRE(texts[i] != NULL, BB_IO, "a plan whose override %zu is no text", i);
+        BB_REQUIRE(texts[i] != NULL, BB_IO, "override %zu of the plan is not a text", i);
     }
     const bb_config_request request = {.path = files[0].name,
                                        .overrides = texts,
@@ -185,14 +186,14 @@ static bb_status take_facts(const json_t *object, bb_sweep_plan *plan)
     plan->need.seconds = plan->need.seconds < 0.0 ? NAN : plan->need.seconds;
     BB_REQUIRE(device >= 0 && device < BB_DEVICE_KIND_COUNT && plan->shards >= 1 &&
                    json_array_size(inputs) <= BB_POINT_FILES,
-               BB_IO, "a plan with a device, shards or files that this program does not know");
+               BB_IO, "the plan has a device, shards or files unknown to this program");
     plan->device = (bb_device_kind)device;
     for (size_t i = 0; i < json_array_size(inputs); ++i) {
         bb_point_file *file = &plan->files.files[plan->files.count++];
         const json_t *input = json_array_get(inputs, i);
         BB_REQUIRE(json_is_string(json_object_get(input, "path")) &&
                        json_is_string(json_object_get(input, "digest")),
-                   BB_IO, "a plan whose input %zu has no path or digest", i);
+                   BB_IO, "input %zu of the plan has no path or digest", i);
         (void)snprintf(file->path, sizeof file->path, "%s",
                        json_string_value(json_object_get(input, "path")));
         (void)snprintf(file->digest, sizeof file->digest, "%s",
@@ -218,22 +219,24 @@ bb_status bb_sweep_plan_open(const bb_experiment_table *experiments, const char 
     *out = NULL;
     BB_TRY(bb_memory_printf(&path, "%s/plan.json", folder));
     BB_REQUIRE(access(path, F_OK) == 0, BB_IO,
-               "'%s' has no plan.json: 'bitbudget sweep plan PLAN.yaml %s' makes it", folder,
+               "'%s' has no plan.json; create it with 'bitbudget sweep plan PLAN.yaml %s'", folder,
                folder);
     BB_TRY(read_sealed(path, &object));
     const json_int_t numerics = json_integer_value(json_object_get(object, "numerics"));
-    BB_REQUIRE(numerics == BB_NUMERICS, BB_IO,
-               "'%s' was made for numerics %lld, this program has %d: its results would differ",
-               path, (long long)numerics, BB_NUMERICS);
+    BB_REQUIRE(
+        numerics == BB_NUMERICS, BB_IO,
+        "'%s' was made for numerics %lld, but this program has %d, which gives different results",
+        path, (long long)numerics, BB_NUMERICS);
     BB_TRY(BB_ZEROED(1, &plan));
     BB_TRY(bb_memory_text(folder, &plan->folder));
     status = load_sweep(experiments, object, &problems, plan);
     BB_REQUIRE(status != BB_INVALID || problems.count == 0, BB_IO,
-               "'%s' does not fit this program: %s", path, bb_text_string(&problems.lines));
+               "'%s' is invalid for this version of the program: %s", path,
+               bb_text_string(&problems.lines));
     BB_TRY(status);
     BB_TRY(take_facts(object, plan));
     text = json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted: a plan");
+    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted by a plan");
     BB_TRY(bb_memory_printf(&plan->text, "%s\n", text));
     *out = plan;
     plan = NULL;

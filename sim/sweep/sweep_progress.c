@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_ROUNDS = 1000000 }; // that a user asked to try again
+enum { MOST_ROUNDS = 1000000 }; // retries requested by a user
 
 void bb_sweep_progress_release(bb_sweep_progress *progress)
 {
@@ -50,18 +50,17 @@ static const char *text_of(const json_t *line, const char *name)
     return text == NULL ? "" : text;
 }
 
-// Two results of a point: the first counts, where both say the same.
+// Compares two results of a point: the first is used if they are equal.
 static bb_status compare(const bb_sweep_progress *progress, const bb_point_progress *first,
                          const bb_record_line *second, bb_index point)
 {
     bb_status status = BB_OK;
     const bool same = strcmp(first->id, text_of(second->json, "id")) == 0;
-    BB_REQUIRE(
-        same && strcmp(first->digest, text_of(second->json, "digest")) == 0, BB_IO,
-        "point %td has two results that differ: %s %s in %s, line %td, and %s in %s, line %td",
-        point, same ? "digest" : "id", same ? first->digest : first->id,
-        progress->names[first->place.file], first->place.line,
-        text_of(second->json, same ? "digest" : "id"), second->file, second->number);
+    BB_REQUIRE(same && strcmp(first->digest, text_of(second->json, "digest")) == 0, BB_IO,
+               "point %td has two different results: %s %s in %s, line %td, and %s in %s, line %td",
+               point, same ? "digest" : "id", same ? first->digest : first->id,
+               progress->names[first->place.file], first->place.line,
+               text_of(second->json, same ? "digest" : "id"), second->file, second->number);
 done:
     return status;
 }
@@ -75,8 +74,9 @@ static bb_status take_line(void *context, const bb_record_line *record)
     const bb_index retry = (bb_index)json_integer_value(json_object_get(line, "retry"));
     const bb_index round = (bb_index)json_integer_value(json_object_get(line, "round"));
     const int class = class_of(line);
-    BB_REQUIRE(point >= 0 && point < progress->point_count, BB_IO, "%s, line %td: point %td of %td",
-               record->file, record->number, point, progress->point_count);
+    BB_REQUIRE(point >= 0 && point < progress->point_count, BB_IO,
+               "%s, line %td: point %td, but the plan has %td", record->file, record->number, point,
+               progress->point_count);
     BB_REQUIRE(retry >= 0 && retry <= MOST_ROUNDS && round >= 0 && round <= MOST_ROUNDS, BB_IO,
                "%s, line %td: retry %td, round %td, expected 0 to %d", record->file, record->number,
                retry, round, MOST_ROUNDS);

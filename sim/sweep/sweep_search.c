@@ -13,16 +13,16 @@
 #include <string.h>
 #include <unistd.h>
 
-// A step at the conditions of a group.
+// Step of the search axis at the conditions of a group.
 typedef struct search_step {
-    bool run;             // at all of them
-    bool keeps;           // the limit, at all of them
-    double price;         // the largest, NaN: one failed
-    double value;         // the largest of what is minimised
-    bb_index worst_point; // where the price is that, or where it failed; -1: not run
+    bool run;             // run at all conditions
+    bool keeps;           // within the limit at all conditions
+    double price;         // largest price, NaN: one failed
+    double value;         // largest value of the minimised quantity
+    bb_index worst_point; // point with the largest price, or a failed one; -1: not run
 } search_step;
 
-// Conditions that have one answer: `count` of them from `first`.
+// Conditions with a common answer: `count` of them from `first`.
 typedef struct search_group {
     bb_index first, count;
 } search_group;
@@ -46,7 +46,7 @@ static search_group group_at(const bb_sweep *sweep, bb_index index)
                                                              : (search_group){0, conditions};
 }
 
-// Whether a pipeline's price counts: those that the searched key belongs to, else all.
+// True if a pipeline's price is limited: those with the searched key, else all.
 static bool is_searched(const bb_collection *collection, bb_index pipeline)
 {
     const bb_sweep *sweep = collection->plan->sweep;
@@ -63,7 +63,7 @@ static double minimised(const bb_collection *collection, bb_index slot, bb_index
                : bb_collection_number(collection, name, slot, pipeline);
 }
 
-// Takes one point into a step. Its price is that of the dearest pipeline that counts.
+// Adds a point to a step, with the largest price of the pipelines that count.
 static void take_point(const bb_collection *collection, bb_index point, search_step *out)
 {
     const bb_index slot = collection->slots[point];
@@ -106,11 +106,11 @@ static search_step step_at(const bb_collection *collection, search_group conditi
     return out;
 }
 
-// Answer of the steps of a group that were run.
+// Answer from the steps of a group that were run.
 typedef struct search_answer {
-    bb_index best, run; // step that keeps the limit, -1: none; steps that were run
-    search_step found;  // `best`
-    bool is_monotone;   // the limit is not lost and kept again along the axis
+    bb_index best, run; // best step within the limit, -1: none; number of steps run
+    search_step found;  // step `best`
+    bool is_monotone;   // the limit is crossed at most once along the axis
 } search_answer;
 
 static search_answer find_answer(const bb_collection *collection, search_group conditions)
@@ -137,8 +137,8 @@ static search_answer find_answer(const bb_collection *collection, search_group c
 
 enum { MAXIMUM_GENERATIONS = 1000 };
 
-// The gap of a group: between neighbouring steps that were run, one of which keeps the limit and
-// one does not. False where there is none left.
+// Finds the gap of a group: between neighbouring steps that were run, one within the limit and one
+// beyond it. False if there is none.
 static bool find_gap(const bb_collection *collection, search_group conditions, bb_index *low,
                      bb_index *high)
 {
@@ -168,7 +168,7 @@ static void want_step(const bb_sweep *sweep, search_group conditions, bb_index i
     }
 }
 
-// Parts that a gap is cut into, so that every shard has points.
+// Number of parts of a divided gap, so that every shard has points.
 static bb_index sections(const bb_sweep_plan *plan)
 {
     const bb_index conditions = plan->sweep->point_count / step_count(plan->sweep);
@@ -211,11 +211,11 @@ static bb_status read_generation(const bb_sweep_plan *plan, const char *path, bo
     const char *id = json_string_value(json_object_get(object, "plan"));
     const json_t *points = json_object_get(object, "points");
     BB_REQUIRE(id != NULL && strcmp(id, plan->id) == 0 && json_is_array(points), BB_IO,
-               "'%s' is no generation of this plan", path);
+               "'%s' is not a generation of this plan", path);
     for (size_t i = 0; i < json_array_size(points); ++i) {
         const bb_index point = (bb_index)json_integer_value(json_array_get(points, i));
-        BB_REQUIRE(point >= 0 && point < plan->sweep->point_count, BB_IO, "'%s': point %td", path,
-                   point);
+        BB_REQUIRE(point >= 0 && point < plan->sweep->point_count, BB_IO, "'%s': invalid point %td",
+                   path, point);
         wanted[point] = true;
     }
 done:
@@ -237,7 +237,7 @@ bb_status bb_sweep_search_wanted(const bb_sweep_plan *plan, bool *wanted, bb_ind
         want_step(sweep, group_at(sweep, g), 0, wanted);
         want_step(sweep, group_at(sweep, g), step_count(sweep) - 1, wanted);
     }
-    // All of them: what failed in an earlier one may have been opened again.
+    // All generations: a failed point of an earlier one may have been reopened.
     for (bb_index g = 1; g < MAXIMUM_GENERATIONS; ++g) {
         BB_RELEASE(&path);
         BB_TRY(generation_path(plan, g, &path));
@@ -269,7 +269,7 @@ static bb_status write_generation(const bb_sweep_plan *plan, bb_index generation
     }
     BB_TRY(bb_text_add(&text, "]}\n"));
     BB_TRY(generation_path(plan, generation, &path));
-    // It follows from the lines alone: whoever writes it writes the same.
+    // The content follows from the records alone: all processes write the same.
     BB_TRY(bb_file_write(path, true, bb_text_string(&text), text.length));
 done:
     BB_RELEASE(&path);
@@ -288,7 +288,7 @@ static bb_index count_open(const bb_sweep_plan *plan, const bb_sweep_progress *p
     return open;
 }
 
-// Points wanted by the generations so far, [combinations], and how many of them are to do.
+// Finds the points of the generations so far, [combinations], and the number of those pending.
 static bb_status find_open(const bb_sweep_plan *plan, const bb_sweep_progress *progress,
                            bool **wanted, bb_index *generation, bb_index *open)
 {
@@ -332,7 +332,7 @@ bb_status bb_sweep_search_next(const bb_sweep_plan *plan, bb_index *open, bool *
     const char *name = plan->sweep->search.minimise;
     const bb_collected *minimised = bb_collection_find(collection, name);
     BB_REQUIRE(strcmp(name, "bits_per_value") == 0 || (minimised != NULL && !minimised->is_text),
-               BB_INVALID, "sweep.search.minimise: the results have no number '%s'", name);
+               BB_INVALID, "sweep.search.minimise: the results have no numeric dataset '%s'", name);
     memset(wanted, 0, (size_t)plan->sweep->point_count * sizeof *wanted);
     *finished = !want_next(collection, wanted);
     if (!*finished) {
@@ -363,13 +363,13 @@ done:
 
 enum { LISTED_GROUPS = 1000 };
 
-// A text of the searched key at a step.
+// Text of the searched key at a step.
 static const char *text_at(const bb_sweep *sweep, bb_index index)
 {
     return sweep->axes.axes[sweep->axes.count - 1].keys[0].texts[index];
 }
 
-// Where a step fails, and by how much.
+// Describes the failure or the price of a step.
 static bb_status describe_step(const bb_collection *collection, bb_index index,
                                const search_step *state, bb_text *out)
 {
@@ -385,7 +385,7 @@ done:
     return status;
 }
 
-// One line, no line end.
+// Writes one line without line end.
 static bb_status answer_group(const bb_collection *collection, search_group conditions,
                               const search_answer *answer, bb_text *out)
 {
@@ -405,7 +405,7 @@ static bb_status answer_group(const bb_collection *collection, search_group cond
         goto done;
     }
     if (best < 0) {
-        BB_TRY(bb_text_add(out, "%s: none of %td steps keeps %s of at most %g", key, answer->run,
+        BB_TRY(bb_text_add(out, "%s: none of %td steps is within %s %g", key, answer->run,
                            sweep->experiment->price_name, limit));
         goto done;
     }
@@ -459,7 +459,7 @@ done:
     return status;
 }
 
-// An answer as /search has it.
+// Row of /search.
 typedef struct search_row {
     double index, first_point, steps_run, value, price, worst_point;
     const char *setting;
@@ -467,8 +467,8 @@ typedef struct search_row {
 } search_row;
 
 static const bb_output outputs[] = {
-    {"group", "group", "1", "index of the conditions that have one answer",
-     .note = "one for all conditions, or one each", .member = offsetof(search_row, index)},
+    {"group", "group", "1", "index of a group of conditions with a common answer",
+     .note = "one for all conditions, or one for each", .member = offsetof(search_row, index)},
     {"first_point", "group", "1", "number of the first point of the group", .note = NULL,
      .member = offsetof(search_row, first_point)},
     {"found", "group", NULL, "value of the searched key",
@@ -477,7 +477,7 @@ static const bb_output outputs[] = {
      .note = NULL, .member = offsetof(search_row, value)},
     {"price_most", "group", "<the price's>", "largest loss over the group", .note = NULL,
      .member = offsetof(search_row, price)},
-    {"price_point", "group", "1", "number of the point where it is", .note = NULL,
+    {"price_point", "group", "1", "number of the point with that loss", .note = NULL,
      .member = offsetof(search_row, worst_point)},
     {"answer", "group", NULL, "result of the search, in words", .note = NULL,
      .member = offsetof(search_row, answer)},

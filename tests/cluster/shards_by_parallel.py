@@ -59,7 +59,7 @@ def main():
                 call(program, "sweep", "run", plan, "-q", env=dict(os.environ, **{name: str(shard)}))
             beyond = subprocess.run([program, "sweep", "run", plan], capture_output=True, text=True,
                                     env=dict(os.environ, **{name: str(SHARDS + 1)}))
-            assert beyond.returncode == 2 and "expected a shard from 1 to 4" in beyond.stderr, beyond
+            assert beyond.returncode == 2 and "shards are numbered from 1 to 4" in beyond.stderr, beyond
         return run
 
     ways = {"argument": by_argument, "PARALLEL_SEQ": by_sequence}

@@ -138,14 +138,14 @@ TEST(an_absent_device_of_a_file_is_said_first_and_alone)
     CALL("run", "on_cuda.yaml", "device=cpu");
     program_expect(&run, 2, "nonsense: unknown key");
     CALL("check", "on_cuda.yaml");
-    program_expect(&run, 2, "; the plan is for a host that has one\non_cuda.yaml");
+    program_expect(&run, 2, "; assuming a host that has it\non_cuda.yaml");
 }
 
 // A plan may be for another host, so it goes on.
 TEST(check_says_first_that_a_device_is_absent)
 {
     need_no_gpu();
-    CALL_EXPECT(0, "; the plan is for a host that has one\nao: ", "check", CONFIG_AO_SMALL,
+    CALL_EXPECT(0, "; assuming a host that has it\nao: ", "check", CONFIG_AO_SMALL,
                 "--device=cuda");
 }
 

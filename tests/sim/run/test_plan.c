@@ -37,8 +37,8 @@ TEST(check_and_run_refuse_what_no_machine_has)
     static const char slit[] = "response.slit_points={columns: 1000, rows: 1000}";
     CALL_EXPECT(4, "TB, this machine has ", "check", CONFIG_WAFER_SMALL, grid, slit);
     program_expect(&run, 4, "memory on the host"); // the plan, all the same
-    CALL_EXPECT(4, "times that is not tried", "run", CONFIG_WAFER_SMALL, grid, slit, "-q",
-                "--resume", "missing", "-o", "a.h5");
+    CALL_EXPECT(4, "times the memory", "run", CONFIG_WAFER_SMALL, grid, slit, "-q", "--resume",
+                "missing", "-o", "a.h5");
     CALL_EXPECT(0, "memory on the host", "check", CONFIG_WAFER_SMALL);
     assert_null(strstr(run.printed, "this machine has"));
 }
@@ -126,11 +126,11 @@ TEST(what_is_hopeless_is_refused)
     const bb_plan unknown = {.host_bytes = NAN};
     check_ok(bb_plan_require(&plan, 2.7e12 / 16.0, INFINITY));
     check_fails(bb_plan_require(&plan, 2.6e12 / 16.0, INFINITY), BB_MEMORY,
-                "memory: 2.7 TB, this machine has 162.5 GB; more than 16 times that is not tried");
+                "memory: 2.7 TB, this machine has 162.5 GB; more than 16 times the memory");
     check_ok(bb_plan_require(&plan, 1e12, 2.7e12));
-    check_fails(
-        bb_plan_require(&plan, 1e12, 2.6e12), BB_MEMORY,
-        "memory: needs 2.7 TB, the limit of this process (ulimit -v) leaves 2.6 TB after 128 MiB");
+    check_fails(bb_plan_require(&plan, 1e12, 2.6e12), BB_MEMORY,
+                "memory: needs 2.7 TB, but the limit of this process (ulimit -v) leaves 2.6 TB "
+                "after 128 MiB");
     check_ok(bb_plan_require(&unknown, 1e9, 1e9));
 }
 
@@ -203,10 +203,11 @@ TEST(what_it_lacks_is_refused)
         const char *text;
     } cases[] = {
         {10e9, 0.0, 0, BB_OK, ""},
-        {11e9, 0.0, 0, BB_MEMORY, "node: 10.0 GB of memory, the plan needs 11.0 GB"},
+        {11e9, 0.0, 0, BB_MEMORY, "node: has 10.0 GB of memory, but the plan needs 11.0 GB"},
         {1e9, 80e9, 2, BB_OK, ""},
-        {1e9, 81e9, 1, BB_MEMORY, "node: GPUs of 80.0 GB, the largest pipeline needs 81.0 GB"},
-        {1e9, 1e9, 3, BB_DEVICE, "node: 2 GPUs, the plan needs 3"},
+        {1e9, 81e9, 1, BB_MEMORY,
+         "node: has GPUs of 80.0 GB, but the largest pipeline needs 81.0 GB"},
+        {1e9, 1e9, 3, BB_DEVICE, "node: has 2 GPUs, but the plan needs 3"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const bb_plan plan = {.host_bytes = cases[i].host_bytes,

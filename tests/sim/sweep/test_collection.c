@@ -188,9 +188,10 @@ TEST(a_pipeline_without_a_price_has_not_failed)
     assert_true(reference->price_worst == 1.0 && reference->operator_bytes == 1e6);
     assert_true(a->failed == 1 && a->unpriced == 0 && a->price_worst == 2.0);
     check_ok(bb_choices_list(&choices, all.collection, 5.0, &text));
-    assert_non_null(strstr(bb_text_string(&text), "1 of 2 choices finish at every condition.\n"
-                                                  "No price: reference (1 of 2).\n"
-                                                  "None keeps error [nm] 5 at every condition.\n"));
+    assert_non_null(strstr(bb_text_string(&text),
+                           "1 of 2 choices succeed at every condition.\n"
+                           "No price: reference (1 of 2).\n"
+                           "None stays within error [nm] 5 at every condition.\n"));
     autoptr(bb_results) results = empty_results();
     check_ok(bb_choices_publish(&choices, "nm", results));
     assert_true(dataset_at(results, "statistics/points_unpriced")->numbers[0] == 1.0);

@@ -146,7 +146,7 @@ TEST(a_sealed_plan_is_as_it_was)
     spoil("sealed/plan.json", "air.r0_m", "air.r0_n");
     check_fails(bb_sweep_plan_open(&toys, "sealed", &opened), BB_IO, "changed after it was");
     write_text("sealed/plan.json", "{\"plan\": 3");
-    check_fails(bb_sweep_plan_open(&toys, "sealed", &opened), BB_IO, "is no plan of a sweep");
+    check_fails(bb_sweep_plan_open(&toys, "sealed", &opened), BB_IO, "is not the plan of a sweep");
     check_fails(bb_sweep_plan_open(&toys, "nowhere", &opened), BB_IO, "no plan.json");
 }
 

@@ -80,7 +80,7 @@ TEST(a_point_over_its_limit_is_recorded)
     autorelease(bb_sweep_progress) progress = toy_progress(plan);
     assert_int_equal(progress.points[1].class, BB_POINT_TIME);
     assert_int_equal(progress.counts[BB_POINT_DONE], 2);
-    assert_non_null(strstr(progress.message, "over the limit of 2 s"));
+    assert_non_null(strstr(progress.message, "exceeds the limit of 2 s"));
     bb_sweep_plan_destroy(&plan);
 }
 

@@ -52,7 +52,7 @@ TEST(a_finished_sweep_is_shown)
     write_plan("fringe.yaml", "{seeds: 1..2}");
     CALL_EXPECT(0, "results: done.h5", "sweep", "plan.yaml", "-o", "done.h5");
     CALL("sweep", "plan.yaml", "-o", "done.h5", "--csv", "done.csv");
-    program_expect(&run, 0, "all 2 runs are done in done.h5");
+    program_expect(&run, 0, "all 2 runs are complete in done.h5");
     program_expect(&run, 0, "2 of 2 done");
     assert_int_equal(access("done.csv", F_OK), 0);
     CALL_EXPECT(0, "results: done.h5", "sweep", "plan.yaml", "-o", "done.h5", "--force");

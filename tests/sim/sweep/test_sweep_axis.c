@@ -186,7 +186,7 @@ TEST(wrong_axes_are_refused)
         {"{axes: {air.r0_m: {from: 1, to: 1, count: 3}}}", "leads from A to B"},
         {"{axes: {air.r0_m: {from: 0, to: 1, count: 1}}}", "leads from A to B"},
         {"{axes: {air.r0_m: {from: 0, to: 1, log: 5}}}", "positive"},
-        {"{axes: {device: [cpu, auto]}}", "expected a key that changes what is computed"},
+        {"{axes: {device: [cpu, auto]}}", "expected a key that affects the results"},
         {"{axes: {air.r0_m: {from: 0, to: 1}}}", "leads from A to B"},
         {"{axes: {air.r0_m: {from: 0, to: 1, step: 0.5, count: 3}}}", "leads from A to B"},
         {"{axes: {air.r0_m: []}}", "a list of values"},

@@ -102,15 +102,15 @@ TEST(unfinished_searches_are_partial)
         check_ok(bb_sweep_collect_results(&collect, &results));
         assert_string_equal(bb_results_note_text(results, "", "status"), "partial");
         assert_string_equal(bb_results_note_text(results, "", "status_reason"),
-                            stage == 0
-                                ? "the search is not at its end: 1 of 82 combinations were run"
-                                : "the search is not at its end: 4 of 82 combinations were run");
+                            stage == 0 ? "the search has not ended: 1 of 82 combinations were run"
+                                       : "the search has not ended: 4 of 82 combinations were run");
         bb_results_destroy(&results);
         check_ok(bb_sweep_search_wanted(plan, wanted, &generation));
         check_ok(bb_shard_run(&request, &report));
     }
     check_ok(bb_sweep_collect(&collect, &answer));
-    expect(&answer, "Partial: the search is not at its end; 'bitbudget sweep run ");
+    expect(&answer,
+           "Partial result: the search has not ended; continue it with 'bitbudget sweep run ");
     while (!finished) {
         check_ok(bb_sweep_search_next(plan, &open, &advanced, &finished));
         check_ok(bb_sweep_search_wanted(plan, wanted, &generation));
@@ -149,7 +149,7 @@ TEST(what_cannot_be_found_is_said)
                             "max_loss: 1e-3}}\n",
                             "none", &points, &answer),
                      1);
-    expect(&answer, "none of 2 steps keeps error [nm] of at most 0.001");
+    expect(&answer, "none of 2 steps is within error [nm] 0.001");
     assert_int_equal(points, 2);
     // A list that rises and falls: 10 and 12 keep the limit, 2 between them does not.
     (void)search("sweep: {axes: {air.r0_m: [1]}, shards: 5, search: {"

@@ -151,7 +151,7 @@ TEST(what_cannot_be_replayed_is_said)
     } cases[] = {
         {"none.h5", NULL, BB_IO, "realtime.telemetry: "},
         {"script.py", NULL, BB_IO, "not an HDF5 file"},
-        {"t.h5", "slope", BB_IO, "no dataset of this name (there is /slopes)"},
+        {"t.h5", "slope", BB_IO, "no dataset of this name (the file has /slopes)"},
         {"t.h5", "narrow", BB_INVALID,
          "realtime.telemetry: 't.h5', 'narrow': 5 frames of 400 slopes, expected 401 slopes a "
          "frame"},
