@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Entries of the slope covariance of a natural and a laser star, ten layers: two grids of different
-// projected sizes share no displacement, so every entry is computed. The bar is on a block of 1e8
-// entries within 60 s; a smaller one is measured, and the ratio is 60 s over its time scaled up.
+// Assembly of the slope covariance of a natural and a laser star with ten layers: two grids of
+// different projected sizes share no displacement, so that every entry is computed. The bar is 60 s
+// for a block of 1e8 entries; a smaller one is measured, and the ratio is 60 s over its scaled
+// time.
 //
 // On a cuda device: the lower triangle of 9 sensors of 86 x 86 lenslets, five laser stars of one
-// altitude and four natural ones, in fp32 blocks of 1024 x 1024. Half of it has displacement
-// tables. The bar is on 0.7 s.
+// altitude and four natural ones, in fp32 blocks of 1024 x 1024. Half of it uses displacement
+// tables. The bar is 0.7 s.
 #include "bench/bench.h"
 #include "bench/bench_sky.h"
 #include "core/clock.h"
@@ -21,7 +22,8 @@ enum { PANEL_ROWS = 32 };
 
 typedef struct filling {
     const bb_matrix_source *source;
-    bb_index rows, columns; // of the block: the natural star's slopes by the laser star's
+    bb_index rows,
+        columns; // size of the block: slopes of the natural star by those of the laser star
 } filling;
 
 static bb_status fill_panel(void *context, bb_index index)
@@ -88,7 +90,7 @@ typedef struct panel {
     bb_index column;
 } panel;
 
-// The blocks of one column of the lower triangle, in the device's order of work.
+// Fills the blocks of one column of the lower triangle, queued in order.
 static bb_status fill_column(bb_queue *stream, bb_index begin, bb_index items, void *arguments)
 {
     (void)begin;

@@ -32,29 +32,29 @@ static const bb_bench_case cases[] = {
     {"gemv-fp32", "y = C x of 378 x 256000, stored in fp32", "read", 0.8, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "fp32"},
     {"gemv-fp16", "the same stored in fp16", "gemv-fp32", 1.7, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "fp16"},
     {"gemv-e4m3", "the same stored in e4m3", "gemv-fp32", 2.5, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "e4m3"},
-    {"gemv-bfp8", "the same in block floating point of 8 bits", "gemv-fp32", 2.5, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "bfp bits=8"},
-    {"gemv-quantiser", "the same by the block-width quantiser, about 4 bits", "gemv-fp32", NAN, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "quantiser tolerance=6e-13"},
-    {"gemv-zfp", "the same in zfp 2-D, 8 bits a value", "gemv-fp32", NAN, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "zfp mode=rate bits=8 dimensions=2"},
-    {"gemv-frame-int8", "y = C x of 4092 commands from 19078 slopes, integers of 8 bits, sums in fp32", "fp32 storage", NAN, bb_bench_gemv, .choice = BB_GEMV_FRAME | BB_GEMV_FP32_SUMS, .storage = "integer bits=8"},
-    {"gemv-blas-s", "peer of gemv-fp32: the BLAS's sgemv", "read", NAN, bb_bench_gemv, .choice = BB_GEMV_WIDE},
+    {"gemv-bfp8", "the same in 8-bit block floating point", "gemv-fp32", 2.5, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "bfp bits=8"},
+    {"gemv-quantiser", "the same with the block-width quantiser, about 4 bits", "gemv-fp32", NAN, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "quantiser tolerance=6e-13"},
+    {"gemv-zfp", "the same in zfp 2-D, 8 bits per value", "gemv-fp32", NAN, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "zfp mode=rate bits=8 dimensions=2"},
+    {"gemv-frame-int8", "y = C x of 4092 commands from 19078 slopes, 8-bit integers, sums in fp32", "fp32 storage", NAN, bb_bench_gemv, .choice = BB_GEMV_FRAME | BB_GEMV_FP32_SUMS, .storage = "integer bits=8"},
+    {"gemv-blas-s", "peer of gemv-fp32: sgemv of the BLAS", "read", NAN, bb_bench_gemv, .choice = BB_GEMV_WIDE},
     {"gemv-low-rank", "y = C x of a slit, low-rank tiles", "read", NAN, bb_bench_factors, .storage = "low_rank tolerance=1e-12"},
     {"gemv-transform", "y = C x of a slit, transformed blocks", "read", NAN, bb_bench_factors, .storage = "transform tolerance=1e-12"},
     {"gemv-cuda-low-rank", "gemv-low-rank on a cuda device, cold, alone", "10 us", 1.0, BB_CUDA_TWIN(bb_bench_factors_cuda), .device = BB_DEVICE_CUDA, .storage = "low_rank tolerance=1e-12"},
     {"gemv-cuda-transform", "gemv-transform on a cuda device, cold, alone", "10 us", 1.0, BB_CUDA_TWIN(bb_bench_factors_cuda), .device = BB_DEVICE_CUDA, .storage = "transform tolerance=1e-12"},
     GEMV_CUDA("gemv-cuda-fp64", "y = C x of 378 x 256000 on a cuda device, stored and multiplied in fp64", NAN, BB_GEMV_WIDE, "fp64"),
     GEMV_CUDA("gemv-cuda-fp32", "the same stored in fp32, runs of 32 products", 0.92, BB_GEMV_WIDE, "fp32"),
-    GEMV_CUDA("gemv-cuda-fp32-each", "the same stored in fp32, every product by itself in fp64", 0.92, BB_GEMV_WIDE | BB_GEMV_EACH, "fp32"),
+    GEMV_CUDA("gemv-cuda-fp32-each", "the same stored in fp32, every product separately in fp64", 0.92, BB_GEMV_WIDE | BB_GEMV_EACH, "fp32"),
     GEMV_CUDA("gemv-cuda-tf32", "the same stored in tf32", NAN, BB_GEMV_WIDE, "tf32"),
     GEMV_CUDA("gemv-cuda-bf16", "the same stored in bf16", NAN, BB_GEMV_WIDE, "bf16"),
     GEMV_CUDA("gemv-cuda-fp16", "the same stored in fp16", NAN, BB_GEMV_WIDE, "fp16"),
     GEMV_CUDA("gemv-cuda-e4m3", "the same stored in e4m3", 3.4, BB_GEMV_WIDE, "e4m3"),
     GEMV_CUDA("gemv-cuda-e5m2", "the same stored in e5m2", 3.4, BB_GEMV_WIDE, "e5m2"),
-    GEMV_CUDA("gemv-cuda-bfp4", "the same in block floating point of 4 bits", 6.0, BB_GEMV_WIDE, "bfp bits=4"),
-    GEMV_CUDA("gemv-cuda-bfp6", "the same of 6 bits", NAN, BB_GEMV_WIDE, "bfp bits=6"),
-    GEMV_CUDA("gemv-cuda-bfp8", "the same of 8 bits", 3.3, BB_GEMV_WIDE, "bfp bits=8"),
-    GEMV_CUDA("gemv-cuda-bfp12", "the same of 12 bits", NAN, BB_GEMV_WIDE, "bfp bits=12"),
-    GEMV_CUDA("gemv-cuda-bfp16", "the same of 16 bits", NAN, BB_GEMV_WIDE, "bfp bits=16"),
-    GEMV_CUDA("gemv-cuda-quantiser", "the same by the block-width quantiser, about 4 bits", 6.0, BB_GEMV_WIDE, "quantiser tolerance=6e-13"),
+    GEMV_CUDA("gemv-cuda-bfp4", "the same in 4-bit block floating point", 6.0, BB_GEMV_WIDE, "bfp bits=4"),
+    GEMV_CUDA("gemv-cuda-bfp6", "the same with 6 bits", NAN, BB_GEMV_WIDE, "bfp bits=6"),
+    GEMV_CUDA("gemv-cuda-bfp8", "the same with 8 bits", 3.3, BB_GEMV_WIDE, "bfp bits=8"),
+    GEMV_CUDA("gemv-cuda-bfp12", "the same with 12 bits", NAN, BB_GEMV_WIDE, "bfp bits=12"),
+    GEMV_CUDA("gemv-cuda-bfp16", "the same with 16 bits", NAN, BB_GEMV_WIDE, "bfp bits=16"),
+    GEMV_CUDA("gemv-cuda-quantiser", "the same with the block-width quantiser, about 4 bits", 6.0, BB_GEMV_WIDE, "quantiser tolerance=6e-13"),
     GEMV_CUDA("gemv-cuda-fp32-axes", "three of gemv-cuda-fp32 in one launch, time of one", 0.92, BB_GEMV_WIDE | BB_GEMV_AXES, "fp32"),
     GEMV_CUDA("gemv-cuda-e4m3-axes", "three of gemv-cuda-e4m3 in one launch, time of one", 3.4, BB_GEMV_WIDE | BB_GEMV_AXES, "e4m3"),
     GEMV_CUDA("gemv-cuda-bfp8-axes", "three of gemv-cuda-bfp8 in one launch, time of one", 3.3, BB_GEMV_WIDE | BB_GEMV_AXES, "bfp bits=8"),
@@ -62,47 +62,47 @@ static const bb_bench_case cases[] = {
     GEMV_CUDA("gemv-cuda-fp32-square", "gemv-cuda-fp32 of 9728 x 9728", NAN, BB_GEMV_SQUARE, "fp32"),
     GEMV_CUDA("gemv-cuda-fp32-tall", "gemv-cuda-fp32 of 252000 x 384", NAN, BB_GEMV_TALL, "fp32"),
     GEMV_CUDA("gemv-cuda-frame-fp16", "y = C x of 4092 commands from 19078 slopes on a cuda device, stored in fp16", 1.8, BB_GEMV_FRAME, "fp16"),
-    GEMV_CUDA("gemv-cuda-frame-int8", "the same, integers of 8 bits", 3.2, BB_GEMV_FRAME, "integer bits=8"),
-    GEMV_CUDA("gemv-cuda-frame-quantiser", "the same by the block-width quantiser, about 4.5 bits", 4.6, BB_GEMV_FRAME, "quantiser tolerance=0.036"),
+    GEMV_CUDA("gemv-cuda-frame-int8", "the same, 8-bit integers", 3.2, BB_GEMV_FRAME, "integer bits=8"),
+    GEMV_CUDA("gemv-cuda-frame-quantiser", "the same with the block-width quantiser, about 4.5 bits", 4.6, BB_GEMV_FRAME, "quantiser tolerance=0.036"),
     GEMV_CUDA("gemv-cuda-target-fp16", "y = C x of 5316 commands from 100368 slopes on a cuda device, stored in fp16", 1.8, BB_GEMV_TARGET, "fp16"),
-    GEMV_CUDA("gemv-cuda-target-quantiser", "the same by the block-width quantiser, about 4.5 bits", 4.6, BB_GEMV_TARGET, "quantiser tolerance=0.036"),
+    GEMV_CUDA("gemv-cuda-target-quantiser", "the same with the block-width quantiser, about 4.5 bits", 4.6, BB_GEMV_TARGET, "quantiser tolerance=0.036"),
     PEER("gemv-figure9", "the kernel of Bamakhrama et al., Figure 9", BB_GEMV_FIGURE9),
     PEER("gemv-cublas-s", "cublasSgemv", BB_GEMV_CUBLAS_S),
     PEER("gemv-cublas-d", "cublasDgemv", BB_GEMV_CUBLAS_D),
     PEER("gemv-cublas-h", "cublasHSSgemvStridedBatched, fp16", BB_GEMV_CUBLAS_H),
     PEER("gemv-split-batched", "cublasGemmStridedBatchedEx over runs of columns", BB_GEMV_SPLIT_BATCHED),
-    {"roofline-thermal", "T <- A T under the roof of its operations a byte", "roof", NAN, bb_bench_roofline, .choice = BB_BENCH_STEP_THERMAL},
+    {"roofline-thermal", "T <- A T against the roof of its operations per byte", "roof", NAN, bb_bench_roofline, .choice = BB_BENCH_STEP_THERMAL},
     {"roofline-restriction", "S = W T, wafer to grid, the same", "roof", NAN, bb_bench_roofline, .choice = BB_BENCH_STEP_RESTRICTION},
     {"roofline-deformation", "y = C S, gemv-fp32, the same", "roof", NAN, bb_bench_roofline, .choice = BB_BENCH_STEP_DEFORMATION},
-    {"roofline-cuda-thermal", "T <- A T on a cuda device under the slope of its operations a byte", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), .device = BB_DEVICE_CUDA, .choice = BB_BENCH_STEP_THERMAL},
+    {"roofline-cuda-thermal", "T <- A T on a cuda device against the slope of its operations per byte", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), .device = BB_DEVICE_CUDA, .choice = BB_BENCH_STEP_THERMAL},
     {"roofline-cuda-restriction", "S = W T, wafer to grid, the same", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), .device = BB_DEVICE_CUDA, .choice = BB_BENCH_STEP_RESTRICTION},
     {"roofline-cuda-deformation", "y = C S, gemv-cuda-fp32, the same", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), .device = BB_DEVICE_CUDA, .choice = BB_BENCH_STEP_DEFORMATION},
     KERNEL("add", "C = A + B", 0.9),
-    KERNEL("laplace5", "Laplace of 5 points", 0.9),
-    KERNEL("laplace9", "Laplace of 9 points", 0.9),
+    KERNEL("laplace5", "5-point Laplacian", 0.9),
+    KERNEL("laplace9", "9-point Laplacian", 0.9),
     KERNEL("l2norm", "Euclidean norm", 0.95),
     KERNEL("gemv", "c = A b", 0.9),
     KERNEL("gemm", "C = A B", 0.45),
-    KERNEL("spmv", "y = A x, rows of 32 in a band", 0.75),
-    KERNEL("spmv5", "y = A x, 5 points of a grid of 2048 x 2048", 0.75),
-    {"unwrap-1024-sp-cpu", "a phase of 1024 x 1024 unwrapped, rejection and least squares, printed in C, SP", "DCT", 1.0, bb_bench_unwrap, .device = BB_DEVICE_CPU},
+    KERNEL("spmv", "y = A x, 32 entries per row in a band", 0.75),
+    KERNEL("spmv5", "y = A x, 5-point stencil on a grid of 2048 x 2048", 0.75),
+    {"unwrap-1024-sp-cpu", "1024 x 1024 phase unwrapped with rejection and least squares, printed in C, SP", "DCT", 1.0, bb_bench_unwrap, .device = BB_DEVICE_CPU},
     {"unwrap-1024-sp-cuda", "the same printed in CUDA", "DCT", NAN, bb_bench_unwrap, .device = BB_DEVICE_CUDA},
     {"unwrap-1024-full-sp-cpu", "the same in C, reweighted to least absolute residuals", "C loops", NAN, bb_bench_unwrap, .device = BB_DEVICE_CPU, .storage = "full"},
     {"unwrap-1024-full-sp-cuda", "the same in CUDA", "C loops", NAN, bb_bench_unwrap, .device = BB_DEVICE_CUDA, .storage = "full"},
-    {"zfp-decode", "a variable-rate stream in 2-D, published tolerance", "libzfp", NAN, bb_bench_zfp, .device = BB_DEVICE_CPU},
+    {"zfp-decode", "variable-rate stream in 2-D, published tolerance", "libzfp", NAN, bb_bench_zfp, .device = BB_DEVICE_CPU},
     {"zfp-decode-cuda", "the same on a cuda device, 387 MB", "300 GB/s", 1.0, bb_bench_zfp, .device = BB_DEVICE_CUDA},
     {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, .choice = 0},
     {"heat-step-cuda", "T <- A T of the same as a captured graph on a cuda device", "15 us", 1.0, BB_CUDA_TWIN(bb_bench_heat_cuda), .device = BB_DEVICE_CUDA, .choice = 0},
     {"rows-fem-cuda", "response rows of 2163 points by finite elements on a cuda device", "CHOLMOD", NAN, BB_CUDA_TWIN(bb_bench_rows_cuda), .device = BB_DEVICE_CUDA},
-    ENCODE("encode-fp16-cuda", "378 x 256000 in fp64 coded in fp16 on a cuda device, rows scaled", "fp16"),
-    ENCODE("encode-bfp8-cuda", "the same in block floating point of 8 bits", "bfp bits=8"),
+    ENCODE("encode-fp16-cuda", "378 x 256000 in fp64 encoded in fp16 on a cuda device, rows scaled", "fp16"),
+    ENCODE("encode-bfp8-cuda", "the same in 8-bit block floating point", "bfp bits=8"),
     ENCODE("encode-transform-cuda", "the same in transformed blocks", "transform tolerance=1e-12"),
     {"loop-slow-field-e4m3", "heat, products and outputs of a slow field, three axes, step by step", "12 ms", 1.0, BB_CUDA_TWIN(bb_bench_loop), .device = BB_DEVICE_CUDA, .storage = "e4m3"},
     {"loop-slow-field-low-rank", "the same, low-rank tiles", "12 ms", 1.0, BB_CUDA_TWIN(bb_bench_loop), .device = BB_DEVICE_CUDA, .storage = "low_rank tolerance_of_range=2.9e-5"},
     {"cholesky-sp", "tile Cholesky in fp32", "potrf", 1.0, bb_bench_cholesky, .choice = BB_VARIANT_SP, .n = 8192},
     {"cholesky-hp1", "tile Cholesky, fp16 operands", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, .choice = BB_VARIANT_HP1, .n = 8192},
     {"cholesky-hp2", "tile Cholesky, fp16 operands and tiles", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, .choice = BB_VARIANT_HP2, .n = 8192},
-    {"cholesky-processes-sp", "tile Cholesky in fp32 by StarPU, over processes", "own or pspotrf", 1.0 / 1.15, bb_bench_processes, .choice = BB_VARIANT_SP, .n = 8192, .is_shared = true},
+    {"cholesky-processes-sp", "tile Cholesky in fp32 with StarPU, over processes", "own or pspotrf", 1.0 / 1.15, bb_bench_processes, .choice = BB_VARIANT_SP, .n = 8192, .is_shared = true},
     {"rounding-sweep", "rows rounded to e4m3 in the norm of a covariance", "dtrsm", 0.5, bb_bench_rounding, .n = 4096},
     {"assembly", "slope covariances without reuse, 60 s for 1e8 x 10", "60 s", 1.0, bb_bench_assembly, .choice = 0},
     {"assembly-cuda", "slope covariances of 9 sensors on a cuda device", "0.7 s", 1.0, BB_CUDA_TWIN(bb_bench_assembly_cuda), .device = BB_DEVICE_CUDA, .choice = 0},
@@ -112,7 +112,7 @@ static const bb_bench_case cases[] = {
     PANELS("factor-100368-hp1-two", "panels of a covariance of slopes on two cuda devices", "one GPU", 1.0 / 0.6, BB_VARIANT_HP1 | BB_PANEL_TWO, "covariance", 100368),
     PANELS("factor-100368-x3-two", "the same with split operands", "one GPU", 1.0 / 0.55, BB_VARIANT_X3 | BB_PANEL_TWO, "covariance", 100368),
     PANELS("solve-100368-hp1-two", "the same in fp16 with both sweeps of 11152 right-hand sides", "one GPU", 1.0 / 0.6, BB_VARIANT_HP1 | BB_PANEL_TWO | BB_PANEL_SOLVE, "covariance", 100368),
-    PANELS("factor-200000-hp1-swap", "panels on a cuda device with L in the host's memory", "L on the GPU", 0.7, BB_VARIANT_HP1 | BB_PANEL_SWAP, "random", 200000),
+    PANELS("factor-200000-hp1-swap", "panels on a cuda device with L in host memory", "L on the GPU", 0.7, BB_VARIANT_HP1 | BB_PANEL_SWAP, "random", 200000),
     PANELS("factor-100368-sp-cusolvermp", "a covariance of slopes in fp32 on two cuda devices", "cusolvermp", 1.0, BB_VARIANT_SP | BB_PANEL_CUSOLVERMP, "covariance", 100368),
     PANELS("factor-100368-dp-cusolvermp", "the same in fp64", "cusolvermp", 1.0, BB_VARIANT_DP | BB_PANEL_CUSOLVERMP, "covariance", 100368),
 };
@@ -197,7 +197,7 @@ bb_status bb_bench_find(const char *name, bb_bench_case *out)
             goto done;
         }
     }
-    BB_FAIL(BB_INVALID, "no benchmark '%s'%s; 'bitbudget-bench --list' lists them", name,
+    BB_FAIL(BB_INVALID, "unknown benchmark '%s'%s; 'bitbudget-bench --list' lists them", name,
             bb_suggestion_text(&near));
 done:
     return status;
@@ -224,15 +224,15 @@ bb_status bb_bench_measure_case(const bb_bench_case *self, const bb_bench_setup 
     out->best_s = out->median_s = NAN;
     own.device = NULL;
     if (bb_team_joined()->size > 1 && !self->is_shared) {
-        (void)snprintf(out->detail, sizeof out->detail, "skipped: of one process");
+        (void)snprintf(out->detail, sizeof out->detail, "skipped: needs a single process");
         goto done;
     }
     if (setup->cpu_only && self->device != BB_DEVICE_CPU) {
-        (void)snprintf(out->detail, sizeof out->detail, "device cpu was asked for");
+        (void)snprintf(out->detail, sizeof out->detail, "skipped by --device cpu");
         goto done;
     }
     if (bb_device_count(self->device, out->detail, sizeof out->detail) == 0) {
-        goto done; // with the reason where the sizes would be
+        goto done; // the reason replaces the sizes
     }
     BB_TRY(bb_device_open(self->device, 0, &own.device));
     BB_TRY(bb_device_describe(own.device, &report));
@@ -240,7 +240,7 @@ bb_status bb_bench_measure_case(const bb_bench_case *self, const bb_bench_setup 
                    report.driver[0] == '\0' ? "" : ", ", report.driver);
     status = self->measure(self, &own, out);
     if (status == BB_MEMORY || status == BB_UNSUPPORTED ||
-        (status == BB_INVALID && setup->rows > 0)) { // a codec that has no form of this size
+        (status == BB_INVALID && setup->rows > 0)) { // the codec does not support this size
         (void)snprintf(out->detail, sizeof out->detail, "%.*s", (int)sizeof out->detail - 1,
                        bb_status_message());
         bb_status_clear();
@@ -261,7 +261,7 @@ static const char *verdict(const bb_bench_case *self, const bb_bench_outcome *ou
                                          : "missed";
 }
 
-// A line of words alone.
+// Table line of texts.
 #define TEXT_LINE "%-26s %10s %10s %16s %9s %22s %5s %-7s %-12s %s\n"
 
 static bb_status add_line(const bb_bench_case *self, const bb_bench_outcome *outcome,
@@ -293,29 +293,29 @@ done:
     return status;
 }
 
-// A benchmark and what it found.
+// Benchmark and its result.
 typedef struct bench_row {
     bb_bench_case self;
     bb_bench_outcome outcome;
     const char *detail, *verdict, *energy_note, *device;
-    char sized[64]; // name with the rows of --n
+    char sized[64]; // name with the size of --n
     double bytes_per_s, flops_per_s;
 } bench_row;
 
 static const bb_output rows[] = {
-    {"benchmark", "benchmark", NULL, "benchmark", .note = "those asked for",
+    {"benchmark", "benchmark", NULL, "benchmark", .note = "the selected ones",
      BB_MEMBER(bench_row, self.name)},
-    {"what", "benchmark", NULL, "what is measured", BB_MEMBER(bench_row, self.what)},
-    {"against", "benchmark", NULL, "what the ratio is to", BB_MEMBER(bench_row, self.against)},
-    {"binds", "benchmark", NULL, "what limits it", BB_MEMBER(bench_row, outcome.binds)},
-    {"detail", "benchmark", NULL, "sizes and choices", .note = "or why it was skipped",
+    {"what", "benchmark", NULL, "measured operation", BB_MEMBER(bench_row, self.what)},
+    {"against", "benchmark", NULL, "reference of the ratio", BB_MEMBER(bench_row, self.against)},
+    {"binds", "benchmark", NULL, "limiting resource", BB_MEMBER(bench_row, outcome.binds)},
+    {"detail", "benchmark", NULL, "sizes and options", .note = "or the reason why it was skipped",
      BB_MEMBER(bench_row, detail)},
     {"verdict", "benchmark", NULL, "met, missed or skipped", BB_MEMBER(bench_row, verdict)},
     {"best_s", "benchmark", "s", "shortest time of one repetition",
      BB_MEMBER(bench_row, outcome.best_s), .measured = true},
     {"median_s", "benchmark", "s", "median time of one repetition",
      BB_MEMBER(bench_row, outcome.median_s), .measured = true},
-    {"floor_bytes", "benchmark", "byte", "bytes that one repetition cannot do without",
+    {"floor_bytes", "benchmark", "byte", "minimum memory traffic of one repetition",
      BB_MEMBER(bench_row, outcome.bytes)},
     {"floor_flops", "benchmark", "1", "operations of one repetition",
      BB_MEMBER(bench_row, outcome.flops)},
@@ -326,38 +326,36 @@ static const bb_output rows[] = {
     {"peer_rate", "benchmark", "1e9 s-1",
      "best rate of the ceiling or peer: bytes for gemv and thermal-step, else operations",
      BB_MEMBER(bench_row, outcome.peer), .measured = true},
-    {"roof_bytes_per_s", "benchmark", "byte s-1", "of a roofline: rate of reading as many bytes",
+    {"roof_bytes_per_s", "benchmark", "byte s-1", "for a roofline: rate of reading as many bytes",
      BB_MEMBER(bench_row, outcome.roof_bytes), .measured = true},
-    {"roof_flops_per_s", "benchmark", "s-1", "of a roofline: peak of the program's arithmetic",
+    {"roof_flops_per_s", "benchmark", "s-1", "for a roofline: peak of the program's arithmetic",
      .note = "of separate products and sums in fp32; NaN on cuda",
      BB_MEMBER(bench_row, outcome.roof_flops), .measured = true},
-    {"ratio", "benchmark", "1", "to the ceiling or peer named in `against`",
+    {"ratio", "benchmark", "1", "relative to the ceiling or peer named in `against`",
      BB_MEMBER(bench_row, outcome.ratio), .measured = true},
-    {"bar", "benchmark", "1", "least ratio that was asked for", BB_MEMBER(bench_row, self.bar)},
-    {"kernel_share", "benchmark", "1", "of a kernel: `ratio`, its share of what bounds it",
-     .note = "NaN of other benchmarks", BB_MEMBER(bench_row, outcome.kernel_share),
+    {"bar", "benchmark", "1", "required ratio", BB_MEMBER(bench_row, self.bar)},
+    {"kernel_share", "benchmark", "1", "for a kernel: `ratio`, the fraction of its bound",
+     .note = "NaN for other benchmarks", BB_MEMBER(bench_row, outcome.kernel_share),
      .measured = true},
-    {"device", "benchmark", NULL, "the device that ran it, and its driver",
-     .note = "empty where it was skipped", BB_MEMBER(bench_row, device)},
+    {"device", "benchmark", NULL, "device and driver", .note = "empty if skipped",
+     BB_MEMBER(bench_row, device)},
     {"energy_j", "benchmark", "J", "energy of one repetition, gross",
-     .note =
-         "with `--energy`: all that the device draws meanwhile, the mean of as many repetitions "
-         "as its counter needs",
+     .note = "with `--energy`: total energy of the device in this time, mean over as many "
+             "repetitions as its counter needs",
      BB_MEMBER(bench_row, outcome.joules), .measured = true},
     {"idle_power_w", "benchmark", "W",
-     "power that the device drew idle, before its first joules were counted",
-     .note = "NaN where no counter was read", BB_MEMBER(bench_row, outcome.idle_watts),
+     "idle power of the device, before the first energy measurement",
+     .note = "NaN without a counter", BB_MEMBER(bench_row, outcome.idle_watts), .measured = true},
+    {"energy_repetitions", "benchmark", "1", "number of repetitions averaged in energy_j",
+     .note = "NaN if energy_j is NaN", BB_MEMBER(bench_row, outcome.energy_repetitions),
      .measured = true},
-    {"energy_repetitions", "benchmark", "1", "repetitions that energy_j is the mean of",
-     .note = "NaN where energy_j is", BB_MEMBER(bench_row, outcome.energy_repetitions),
-     .measured = true},
-    {"energy_note", "benchmark", NULL, "counter of energy_j, or why it is NaN",
-     .note = "and what it holds beside the repetition", BB_MEMBER(bench_row, energy_note)},
+    {"energy_note", "benchmark", NULL, "counter of energy_j, or the reason why it is NaN",
+     .note = "and what it includes besides the repetition", BB_MEMBER(bench_row, energy_note)},
 };
 const bb_output_table bb_bench_outputs = {"/results, bench", NULL, "results", "benchmark",
                                           BB_OUTPUT_ROWS(rows)};
 
-// Sizes other than the row's own have no bar; the name states the rows of --n.
+// Other sizes than the row's have no bar; the name includes the size of --n.
 static void resize(const bb_bench_setup *setup, bench_row *row)
 {
     const char *name = row->self.name;
@@ -374,7 +372,7 @@ static void resize(const bb_bench_setup *setup, bench_row *row)
     }
 }
 
-// Whether a row takes the sizes, the set and the file that are given, before any is measured.
+// Checks before any measurement that the row accepts the given sizes, set and file.
 static bb_status check_row(const bb_bench_setup *setup, const bb_bench_case *self)
 {
     bb_status status = BB_OK;
@@ -383,12 +381,12 @@ static bb_status check_row(const bb_bench_setup *setup, const bb_bench_case *sel
     const bool is_product = strncmp(self->name, "gemv-", 5) == 0 &&
                             strstr(self->name, "low-rank") == NULL &&
                             strstr(self->name, "transform") == NULL;
-    BB_REQUIRE(setup->n == 0 || self->n > 0, BB_INVALID, "benchmark %s accepts no --n", self->name);
-    BB_REQUIRE(setup->rows == 0 || is_product, BB_INVALID, "benchmark %s accepts no --size",
+    BB_REQUIRE(setup->n == 0 || self->n > 0, BB_INVALID, "benchmark %s: remove --n", self->name);
+    BB_REQUIRE(setup->rows == 0 || is_product, BB_INVALID, "benchmark %s: remove --size",
                self->name);
     BB_REQUIRE(setup->set == NULL || is_kernel || is_panel, BB_INVALID,
-               "benchmark %s accepts no --set", self->name);
-    BB_REQUIRE(setup->file == NULL || is_kernel, BB_INVALID, "benchmark %s accepts no --file",
+               "benchmark %s: remove --set", self->name);
+    BB_REQUIRE(setup->file == NULL || is_kernel, BB_INVALID, "benchmark %s: remove --file",
                self->name);
     BB_TRY(is_kernel ? bb_bench_kernel_check(self->name, setup) : BB_OK);
 done:
@@ -411,8 +409,8 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
                                   .energy_repetitions = NAN,
                                   .kernel_share = NAN};
     (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "%s",
-                   bb_energy_is_enabled() ? "not a piece of work that can be repeated by itself"
-                                          : "not asked for: --energy");
+                   bb_energy_is_enabled() ? "the work cannot be repeated separately"
+                                          : "not measured: add --energy");
     BB_TRY(bb_bench_measure_case(&row->self, setup, outcome));
     if (isnan(outcome->best_s)) {
         (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "skipped");

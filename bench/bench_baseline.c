@@ -15,11 +15,11 @@ static const double most_spread = 0.5;
 // clang-format off
 static const bb_key row_keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_baseline_row, name),
-     .meaning = "The benchmark."},
+     .meaning = "Name of the benchmark."},
     {.name = "ratio", .kind = BB_KEY_DOUBLE, .offset = offsetof(bb_baseline_row, ratio), .maximum = 1e9,
-     .exclusive_minimum = true, .meaning = "To its ceiling or peer, the best of the rounds."},
+     .exclusive_minimum = true, .meaning = "Ratio to its ceiling or peer, the best of the rounds."},
     {.name = "spread", .kind = BB_KEY_DOUBLE, .offset = offsetof(bb_baseline_row, spread), .maximum = 0.5,
-     .meaning = "Difference of the best and the worst of the rounds over the best."},
+     .meaning = "Difference between best and worst round, divided by the best."},
 };
 static const bb_schema row_schema = BB_SCHEMA("rows", bb_baseline_row, row_keys);
 
@@ -27,7 +27,7 @@ static const bb_key baseline_keys[] = {
     {.name = "device", .kind = BB_KEY_TEXT, .offset = offsetof(bb_bench_baseline, device),
      .meaning = "Name of the cuda device, else of the processor."},
     {.name = "rows", .kind = BB_KEY_RECORDS, .schema = &row_schema, .minimum_count = 1,
-     .offset = offsetof(bb_bench_baseline, rows), .meaning = "A benchmark each."},
+     .offset = offsetof(bb_bench_baseline, rows), .meaning = "Benchmarks, one record each."},
 };
 static const bb_schema baseline_schema = BB_SCHEMA("baseline", bb_bench_baseline, baseline_keys);
 // clang-format on
@@ -43,10 +43,10 @@ bb_status bb_bench_baseline_read(const char *path, bb_bench_baseline *out)
     if (tree != NULL) {
         BB_TRY(bb_binding_bind(&out->arena, &baseline_schema, tree, "", &problems, &found));
     }
-    // Without the end of the last line, which whatever prints it adds.
+    // Without the last line end, which is added when printed.
     BB_REQUIRE(problems.count == 0, BB_INVALID, "%.*s", (int)problems.lines.length - 1,
                bb_text_string(&problems.lines));
-    BB_REQUIRE(out->layers.count == 1, BB_INVALID, "%s: a baseline is one file: base is refused",
+    BB_REQUIRE(out->layers.count == 1, BB_INVALID, "%s: a baseline is a single file; remove base",
                path);
     out->device = found.device;
     out->rows = found.rows;
@@ -66,7 +66,7 @@ double bb_bench_baseline_least(const bb_baseline_row *row)
     return row->ratio * (1.0 - row->spread - BB_BASELINE_TOLERANCE);
 }
 
-// One run of one benchmark; its ratio is NaN where it was skipped.
+// Runs one benchmark once; its ratio is NaN if it was skipped.
 static bb_status measure(const bb_bench_setup *setup, char *name, double *ratio)
 {
     bb_status status = BB_OK;
@@ -92,7 +92,7 @@ static bb_status compare_row(const bb_bench_setup *setup, const bb_baseline_row 
         BB_TRY(measure(setup, row->name, &again));
         ratio = fmax(ratio, again);
     }
-    const bool is_slower = !(ratio >= least); // or skipped
+    const bool is_slower = !(ratio >= least); // also true if skipped
     *slower += is_slower;
     BB_TRY(bb_text_add(table, "%-32s %10.4g %10.4g %+8.1f %%%s\n", row->name, row->ratio, ratio,
                        100.0 * (ratio / row->ratio - 1.0), is_slower ? "  SLOWER" : ""));
@@ -144,7 +144,7 @@ done:
     return status;
 }
 
-// Best and worst ratios of [count] benchmarks over the rounds, the last one's run in `results`.
+// Best and worst ratios of [count] benchmarks over the rounds; `results` has the last run.
 static bb_status run_rounds(const bb_bench_setup *setup, char *const *names, bb_index count,
                             bb_results *results, double *best, double *worst)
 {
@@ -175,7 +175,7 @@ bb_status bb_bench_baseline_record(const bb_bench_setup *setup, char *const *nam
     bb_device_report device;
     bool is_cuda = false;
     double *best = NULL, *worst = NULL; // [count]
-    BB_REQUIRE(count > 0, BB_INVALID, "--record: name the benchmarks of the baseline");
+    BB_REQUIRE(count > 0, BB_INVALID, "--record needs the names of the benchmarks");
     BB_TRY(bb_bench_describe(setup, &is_cuda, &device));
     BB_TRY(BB_ALLOCATE(count, &best));
     BB_TRY(BB_ALLOCATE(count, &worst));
@@ -184,14 +184,14 @@ bb_status bb_bench_baseline_record(const bb_bench_setup *setup, char *const *nam
     const bb_index empty = out->length;
     for (bb_index i = 0; i < count; ++i) {
         if (!(best[i] > 0.0)) {
-            bb_log_warning("%s has no ratio here: left out", names[i]);
+            bb_log_warning("%s is omitted: it has no ratio on this machine", names[i]);
             continue;
         }
         BB_TRY(bb_text_add(out, "  - {name: %s, ratio: %.4g, spread: %.2g}\n", names[i], best[i],
                            fmin(1.0 - worst[i] / best[i], most_spread)));
     }
     BB_REQUIRE(out->length > empty, BB_INVALID,
-               "--record: none of the benchmarks has a ratio here");
+               "--record: no benchmark has a ratio on this machine");
 done:
     BB_RELEASE(&worst);
     BB_RELEASE(&best);

@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Bytes of table, texts and provenance.
+// Upper limit of the size of table, texts and provenance.
 enum { FILE_BYTES = 1 << 18 };
 
 static bb_status list_datasets(void)
@@ -44,20 +44,21 @@ static bb_status list_cases(void)
     return BB_OK;
 }
 
-// --device: auto and cuda also measure the benchmarks of a cuda device, auto where there is one.
+// Parses --device: auto and cuda also measure the benchmarks of a cuda device, auto if there is
+// one.
 static bb_status choose_devices(const char *word, bb_bench_setup *setup)
 {
     bb_status status = BB_OK;
     const bool cuda = word != NULL && strcmp(word, "cuda") == 0;
     setup->cpu_only = word != NULL && strcmp(word, "cpu") == 0;
     BB_REQUIRE(word == NULL || cuda || setup->cpu_only || strcmp(word, "auto") == 0, BB_INVALID,
-               "--device %s: bench runs on auto, cpu or cuda", word);
+               "--device %s: use auto, cpu or cuda", word);
     BB_TRY(bb_device_choice_require(cuda ? word : NULL));
 done:
     return status;
 }
 
-// "378x256000".
+// Parses "378x256000".
 static bb_status read_size(const char *text, bb_bench_setup *setup)
 {
     bb_status status = BB_OK;
@@ -66,12 +67,12 @@ static bb_status read_size(const char *text, bb_bench_setup *setup)
     (void)snprintf(rows, sizeof rows, "%.*s", (int)length, text);
     BB_REQUIRE(text[length] == 'x' && bb_scalar_integer(rows, &setup->rows) && setup->rows > 0 &&
                    bb_scalar_integer(text + length + 1, &setup->columns) && setup->columns > 0,
-               BB_INVALID, "--size %s, expected rows x columns, as 378x256000", text);
+               BB_INVALID, "--size %s: use ROWSxCOLUMNS, such as 378x256000", text);
 done:
     return status;
 }
 
-// Name and driver of the cuda device in the file and under the table.
+// Notes name and driver of the cuda device in the file and below the table.
 static bb_status note_cuda(const bb_bench_setup *setup, bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
@@ -123,8 +124,8 @@ static bb_status measure(const bb_options *options, bb_results *results, bb_text
                             .file = options->bench.file,
                             .n = options->bench.n};
     const bb_study study = {.experiment = "bench",
-                            .title =
-                                options->bench.quick ? "benchmarks, sizes of a test" : "benchmarks",
+                            .title = options->bench.quick ? "benchmarks with sizes for tests"
+                                                          : "benchmarks",
                             .device = BB_DEVICE_CPU};
     BB_TRY(options->size != NULL ? read_size(options->size, &setup) : BB_OK);
     BB_TRY(bb_provenance_begin(results, NULL, &study, options->argument_count, options->arguments,
@@ -148,13 +149,13 @@ static bb_status check_options(const bb_options *options)
     const bool resizes = options->bench.n > 0 || options->size != NULL ||
                          options->kernel.set != NULL || options->bench.file != NULL;
     BB_REQUIRE(!lists || options->argument_count == 2, BB_INVALID,
-               "--list and --datasets measure nothing: give neither names nor other options");
+               "--list and --datasets measure nothing; remove names and other options");
     BB_REQUIRE(options->bench.compare == NULL || options->bench.record == NULL, BB_INVALID,
-               "--compare and --record: give one of them");
+               "--compare and --record exclude each other");
     BB_REQUIRE(!compares || !resizes, BB_INVALID,
                "a baseline uses the rows' own sizes: remove --n, --size, --set and --file");
     BB_REQUIRE(!resizes || (!options->bench.quick && options->operand_count > 0), BB_INVALID,
-               "--n, --size, --set and --file go with names of benchmarks and without --quick");
+               "--n, --size, --set and --file need names of benchmarks and exclude --quick");
 done:
     return status;
 }
@@ -167,7 +168,7 @@ static bb_status check_files(const bb_options *options, const char *path)
     BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES, &inputs));
     if (options->bench.record != NULL) {
         BB_REQUIRE(strcmp(path, options->bench.record) != 0, BB_INVALID,
-                   "--record '%s' is the result file; name another", path);
+                   "--record '%s' is the result file; name another file", path);
         BB_TRY(bb_file_check(options->bench.record, false, options->force, FILE_BYTES, &inputs));
     }
 done:
@@ -224,16 +225,16 @@ const bb_command bb_bench_command = {
     "measure the hot loops against ceilings of the same run",
     "bitbudget-bench [NAME ...] [options]",
     "Measures products, the thermal step, factorizations and assembly against ceilings and peers "
-    "of the same run, prints a table and writes an HDF5 file. Without names: all, some minutes. "
-    "Beside the rows that --list names there is kernel-NAME-TYPE-DEVICE: NAME with benchmark data "
-    "(see tune), TYPE sp or dp, DEVICE cpu, opencl or cuda. Kernels take the variants that were "
-    "tuned, if any.",
-    .words = {{"list", "the names"},
-     {"size", "of gemv: rows x columns, as 9728x9728; drawn values unless 128 divides the columns"},
-     {"set", "of kernel: seed, large, odd or small; of factorizations by panels: decay, random or covariance"},
-     {"energy", "repeat each until a counter resolves its joules (NVML, RAPL)"},
+    "of the same run, prints a table and writes an HDF5 file. Without names all are run, which "
+    "takes some minutes. In addition to the rows listed by --list there is kernel-NAME-TYPE-"
+    "DEVICE: NAME with benchmark data (see tune), TYPE sp or dp, DEVICE cpu, opencl or cuda. "
+    "Kernels use tuned variants, if any.",
+    .words = {{"list", "print the names"},
+     {"size", "for gemv: rows x columns, such as 9728x9728; random values unless 128 divides the columns"},
+     {"set", "for kernel: seed, large, odd or small; for factorizations by panels: decay, random or covariance"},
+     {"energy", "measure energy: repeat each until a counter resolves it (NVML, RAPL)"},
      {"output", "result file; default outputs/bench.h5"},
-     {"device", "auto, cpu (skips the rows of a GPU) or cuda; default auto"},
+     {"device", "auto, cpu (skips rows of GPUs) or cuda; default auto"},
      {"threads", "default: all processors"}},
     .is_collective = true};
 // clang-format on

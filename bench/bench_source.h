@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrices by a formula of row i and column j, as sources for the host and for a cuda device.
+// Matrices given by a formula of row i and column j, as sources on the host and on a cuda device.
 //
 // Decay: a_ij = 1 / (1 + d^2) + ridge [d = 0],  d = (step i + shift - j) / 32. With step 1, shift 0
-// and ridge 0.1 it is symmetric, with eigenvalues from 0.1 to about 101, the integral of
-// 1 / (1 + (x / 32)^2) and the ridge. Rows of another step are right-hand sides.
+// and ridge 0.1 it is symmetric, with eigenvalues from 0.1 to about 101, the integral of 1 / (1 +
+// (x / 32)^2) plus the ridge. Rows with another step are right-hand sides.
 //
 // Noise: a_ij = u_ij sqrt(3 / n) / 2.5, a_ii = 1, u_ij = u_ji uniform in [-1, 1) by a hash of i and
-// j. Off the diagonal the variance is 1 / (2.5^2 n), so the eigenvalues lie within 1 -+ 2 / 2.5
-// (Wigner's semicircle): condition 9.
+// j. Off the diagonal the variance is 1 / (2.5^2 n), so that the eigenvalues are within 1 -+ 2 /
+// 2.5 (Wigner's semicircle): condition 9.
 #ifndef BB_BENCH_BENCH_SOURCE_H
 #define BB_BENCH_BENCH_SOURCE_H
 
@@ -26,10 +26,10 @@ typedef struct bb_decay {
 } bb_decay;
 
 typedef struct bb_noise {
-    double scale; ///< of u_ij
+    double scale; ///< scale of u_ij
 } bb_noise;
 
-/// The symmetric one.
+/// Parameters of the symmetric matrix.
 extern const bb_decay bb_decay_matrix;
 
 /// `decay` must outlive the source.

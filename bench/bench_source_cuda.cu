@@ -9,7 +9,7 @@ namespace
 
 const bb_index wide = 32; // threads along a row
 const bb_index high = 8;
-const bb_index most_blocks = 65535; // of a grid's second axis
+const bb_index most_blocks = 65535; // limit of a grid's second axis
 
 __device__ double entry(const bb_decay &decay, bb_index row, bb_index column)
 {

@@ -45,7 +45,7 @@ void bb_ceiling_release(bb_ceiling *ceiling)
     BB_RELEASE(&ceiling->c);
 }
 
-// A sum in many lanes: the additions hide behind the loads.
+// Sums in many lanes, so that additions overlap with loads.
 BB_CLONES static double combine(const double *values, bb_index count)
 {
     enum { LANES = 32 };
@@ -61,7 +61,7 @@ BB_CLONES static double combine(const double *values, bb_index count)
     return lanes[0];
 }
 
-// The sum goes into a place that is read later, or the reads would be dropped.
+// The sum is stored and read later, so that the reads are not optimised away.
 static bb_status read_range(void *context, bb_index begin, bb_index end)
 {
     bb_ceiling *ceiling = context;

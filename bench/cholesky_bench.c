@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factorization of the symmetric matrix of bench_source.h, at the best of a few tile sizes. The
-// peer of sp is LAPACKE's potrf, the faster of one and of as many threads as the run has; that of
+// Factorization of the symmetric matrix of bench_source.h, with the best of several tile sizes. The
+// peer of sp is LAPACKE's potrf, the faster of one thread and all threads of the run; the peer of
 // the other variants is sp.
 #include "bench/bench.h"
 #include "bench/bench_source.h"
@@ -35,7 +35,7 @@ done:
     return status;
 }
 
-// LAPACKE's potrf on `threads` threads of the BLAS, which is put back to one afterwards.
+// LAPACKE's potrf on `threads` threads of the BLAS, which is reset to one afterwards.
 static bb_status factor_whole(const bb_matrix_source *source, int threads, bb_bench_times *times)
 {
     bb_status status = BB_OK;
@@ -54,7 +54,7 @@ static bb_status factor_whole(const bb_matrix_source *source, int threads, bb_be
     const double start = bb_clock_seconds();
     const lapack_int info = LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'L', (int)n, narrow, (int)n);
     bb_bench_add(times, bb_clock_seconds() - start);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACKE potrf gave %d", (int)info);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACKE potrf failed with code %d", (int)info);
 done:
     openblas_set_num_threads(1);
     BB_RELEASE(&narrow);
@@ -97,7 +97,7 @@ static int best_tile(const bb_bench_times times[TILES])
     return best;
 }
 
-// The best tile's factorization.
+// Factorization with the best tile size.
 typedef struct repetition {
     const bb_matrix_source *source;
     bb_variant variant;
@@ -142,7 +142,7 @@ bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *set
     }
     repetition again = {&source, (bb_variant)self->choice, task.tiles[tile]};
     BB_TRY(bb_bench_measure_energy(BB_DEVICE_CPU, factor_again, &again, 1.0,
-                                   "the filling of the matrix", out));
+                                   "filling of the matrix", out));
 done:
     return status;
 }

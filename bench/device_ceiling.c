@@ -12,10 +12,10 @@ struct bb_device_ceiling {
     bb_device *device;
     bb_build *build;
     void *source, *target;
-    int64_t vectors; ///< of 16 bytes that one of the two holds
+    int64_t vectors; ///< 16-byte vectors in each array
 };
 
-// Words that differ between OpenCL C and CUDA C.
+// Keywords that differ between OpenCL C and CUDA C.
 #define WORDS_OPENCL                                                                               \
     "#define ENTRY __kernel void\n#define AT __global\n#define GROUP get_group_id(0)\n"            \
     "#define ITEM get_local_id(0)\n#define WIDE long\n"
@@ -23,9 +23,9 @@ struct bb_device_ceiling {
     "#define ENTRY extern \"C\" __global__ void\n#define AT\n#define GROUP blockIdx.x\n"           \
     "#define ITEM threadIdx.x\n#define WIDE long long\n"
 
-// A work-item takes four vectors of 16 bytes, a work-group apart; a read hands on what no sum is.
-// The numbers are of either sign in [0.5, 1), no two alike: zeros cross a bus at less expense than
-// data.
+// A work-item processes four vectors of 16 bytes, spaced by the work-group; a read writes only for
+// a value that never occurs. The numbers have both signs and magnitudes in [0.5, 1), all different:
+// zeros use less energy on a bus than data.
 #define MEMORY_TEXT                                                                                \
     "ENTRY copy(AT const uint4 *a, AT uint4 *b, const WIDE n)\n"                                   \
     "{\n"                                                                                          \
@@ -55,7 +55,7 @@ struct bb_device_ceiling {
     "    if (i < n) { a[i].x = v[0]; a[i].y = v[1]; a[i].z = v[2]; a[i].w = v[3]; }\n"             \
     "}\n"
 
-// Chains of fma, as many as hide the latency; T and FMA stand for the type.
+// Chains of fma, enough to hide the latency; T and FMA depend on the type.
 #define CHAINS_TEXT(type, function)                                                                \
     "#define T " type "\n#define FMA " function "\n"                                               \
     "ENTRY chains(AT T *b)\n"                                                                      \
@@ -116,7 +116,7 @@ bb_status bb_device_ceiling_create(bb_device *device, double bytes, bb_device_ce
     bb_status status = BB_OK;
     bb_device_ceiling *ceiling = NULL;
     const bb_device_kind kind = bb_device_kind_of(device);
-    BB_REQUIRE(kind != BB_DEVICE_CPU, BB_UNSUPPORTED, "no ceiling of this kind on the cpu");
+    BB_REQUIRE(kind != BB_DEVICE_CPU, BB_UNSUPPORTED, "device cpu has no ceiling of this kind");
     BB_TRY(BB_ZEROED(1, &ceiling));
     ceiling->device = device;
     ceiling->vectors = (int64_t)(bytes / 2.0 / VECTOR_BYTES) + 1;

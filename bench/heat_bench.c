@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thermal step T <- A T of a 300 mm wafer on its clamp, mesh 0.5 mm, and the restriction S = W
-// T from its mesh to the grid, against a triad that moves the bytes that the step cannot do
-// without: values, columns and row starts of the matrix, vectors read and written once.
+// Thermal step T <- A T of a 300 mm wafer on its clamp, mesh 0.5 mm, and restriction S = W T from
+// its mesh to the grid, against a triad that moves the minimum bytes of the step: values, columns
+// and row starts of the matrix, vectors read and written once.
 #include "bench/heat_bench.h"
 
 #include "bench/bench.h"
@@ -33,8 +33,8 @@ const bb_clamp_config bb_bench_clamp = {.exchange_w_per_m2_k = 1500.0,
                                         .conductivity_w_per_m_k = 1.3,
                                         .water_exchange_w_per_m2_k = 3000.0};
 
-// Time of `work`, one product with `a`, against a triad that moves as many bytes and, between the
-// rounds, leaves none of them in a cache; or repeated by itself.
+// Times `work`, one product with `a`, against a triad that moves as many bytes and, between the
+// rounds, evicts them from the caches; or repeats it alone.
 static bb_status measure(const bb_csr *a, bb_status (*work)(void *context), void *context,
                          int rounds, bool with_triad, bb_bench_outcome *out)
 {
@@ -60,7 +60,7 @@ static bb_status measure(const bb_csr *a, bb_status (*work)(void *context), void
     out->peer = 24e-9 * (double)ceiling.items / bb_bench_best(&triad);
     out->ratio = 1e-9 * out->bytes / out->best_s / out->peer;
     out->binds = out->ratio >= 0.8 ? "bytes" : "instructions";
-    (void)snprintf(out->detail, sizeof out->detail, "%td rows, %.2f entries a row", a->rows,
+    (void)snprintf(out->detail, sizeof out->detail, "%td rows, %.2f entries per row", a->rows,
                    (double)bb_csr_nonzeros(a) / (double)a->rows);
     BB_TRY(bb_bench_measure_energy(BB_DEVICE_CPU, work, context, 1.0, NULL, out));
 done:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wafer that heat is timed on: silicon of 300 mm on its clamp.
+// Wafer of the thermal benchmarks: silicon of 300 mm on its clamp.
 #ifndef BB_BENCH_HEAT_BENCH_H
 #define BB_BENCH_HEAT_BENCH_H
 

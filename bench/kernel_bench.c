@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// kernel-NAME-TYPE-DEVICE: kernels of the language with benchmark data, as each back end prints
-// them, against a copy or a read of the same bytes in the same rounds; the matrix product against
-// chains of fma on a GPU, the BLAS on all threads on processors. spmv5 is spmv of the set odd, 5
-// points of a grid. --file is another text of the kernel, on the same data.
+// kernel-NAME-TYPE-DEVICE: kernels of the language with benchmark data, as printed by each back
+// end, against a copy or a read of the same bytes in the same rounds; the matrix product against
+// chains of fma on a GPU, and against the BLAS on all threads on processors. spmv5 is spmv with the
+// set odd, 5 points of a grid. --file replaces the kernel's text with the same data.
 #include "bench/bench.h"
 #include "bench/ceiling.h"
 #include "bench/device_ceiling.h"
@@ -30,7 +30,7 @@ typedef struct kernel_run {
     bb_problems problems;
     bb_kernel_source source;
     char texts[BB_MANAGER_TYPES][64];
-    char *words[BB_MANAGER_TYPES]; // of the types
+    char *words[BB_MANAGER_TYPES]; // texts of the types
     bb_set_data data;
     bb_assembled_kernel *kernel;
     bb_kernel_choice choice;
@@ -65,7 +65,7 @@ static bb_status fill_set(const bb_tuning_subject *subject, int number, bb_trial
     return BB_OK;
 }
 
-// The benchmark data on the device.
+// Copies the benchmark data to the device.
 static bb_status make_data(kernel_run *run)
 {
     bb_status status = BB_OK;
@@ -78,15 +78,15 @@ static bb_status make_data(kernel_run *run)
     for (int i = 0; i < program->object_count; ++i) {
         BB_REQUIRE(bb_kernel_manager_object(&run->manager->sets[run->set],
                                             program->objects[i].name) != NULL,
-                   BB_INVALID, "%s: the benchmark data of %s have no object %s", run->source.path,
-                   run->manager->name, program->objects[i].name);
+                   BB_INVALID, "%s: the benchmark data of %s do not contain object %s",
+                   run->source.path, run->manager->name, program->objects[i].name);
     }
     BB_TRY(bb_set_data_create(run->device, &subject, (int)run->set, &run->data));
 done:
     return status;
 }
 
-// The kernel's text, shipped or of --file, with the types of the row.
+// Reads the kernel's text, shipped or of --file, with the types of the row.
 static bb_status read_source(kernel_run *run, const char *file)
 {
     bb_status status = BB_OK;
@@ -111,7 +111,7 @@ done:
     return status;
 }
 
-// With the variant that was tuned for the data, else the default.
+// Prepares the variant tuned for the data, else the default.
 static bb_status prepare(kernel_run *run, const bb_bench_setup *setup)
 {
     bb_status status = BB_OK;
@@ -135,7 +135,7 @@ static void release(kernel_run *run)
     bb_problems_release(&run->problems);
 }
 
-// Seconds in which the host's memory moves the bytes of the kernel.
+// Time in s in which the host's memory moves the kernel's bytes.
 static bb_status time_host(const kernel_run *run, bb_ceiling *ceiling, double *seconds)
 {
     bb_status status = BB_OK;
@@ -147,7 +147,7 @@ done:
     return status;
 }
 
-// Products and sums of the matrix product, which alone is held to operations.
+// Operations of the matrix product, the only kernel compared by operations.
 static double product_flops(const kernel_run *run)
 {
     const bb_program_data *objects = run->data.data.objects;
@@ -162,7 +162,7 @@ static bb_status peak_blas(const kernel_run *run, bb_index threads, double *out)
     const bb_program_data *objects = run->data.data.objects; // A, B and C
     const int m = (int)objects[2].rows, n = (int)objects[2].columns,
               depth = (int)objects[0].columns;
-    double *a = NULL, *b = NULL, *c = NULL; // of floats too
+    double *a = NULL, *b = NULL, *c = NULL; // also for floats
     double best = INFINITY;
     BB_TRY(BB_ZEROED(objects[0].rows * objects[0].columns, &a));
     BB_TRY(BB_ZEROED(objects[1].rows * objects[1].columns, &b));
@@ -188,7 +188,7 @@ done:
     return status;
 }
 
-// Kernel, type and set of a row's name: the set of --set, else `large`, or `seed` for a
+// Chooses kernel, type and set from a row's name: the set of --set, else `large`, or `seed` for a
 // compute-bound kernel; in a quick run `small`.
 static bb_status choose(const char *name, const bb_bench_setup *setup, kernel_run *run)
 {
@@ -225,7 +225,7 @@ bb_status bb_bench_kernel_check(const char *name, const bb_bench_setup *setup)
     return choose(name, setup, &run);
 }
 
-// The bound's name, and a bar for rows that are not listed.
+// Sets the name of the bound, and a bar for unlisted rows.
 static void name_bound(const kernel_run *run, bb_bench_outcome *out)
 {
     const bool on_processor = bb_device_is_processor(run->device);
@@ -240,7 +240,7 @@ static void name_bound(const kernel_run *run, bb_bench_outcome *out)
     }
 }
 
-// Times of the kernel and of its bound.
+// Times the kernel and its bound.
 static bb_status measure(kernel_run *run, const bb_bench_setup *setup, bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
@@ -286,7 +286,7 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
     kernel_run run = {.device = setup->device};
     BB_TRY(choose(self->name, setup, &run));
     BB_TRY(prepare(&run, setup));
-    BB_TRY(bb_assembled_kernel_launch(run.kernel, &run.data.binding, run.data.blocks)); // warms up
+    BB_TRY(bb_assembled_kernel_launch(run.kernel, &run.data.binding, run.data.blocks)); // warm-up
     BB_TRY(bb_device_wait(run.device));
     BB_TRY(measure(&run, setup, out));
     out->kernel_share = out->ratio;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wafer's control loop on a cuda device, at the sizes of Bamakhrama et al.: mesh 0.5 mm, 512 x
-// 500 cells, windows of 378 out of 2163 rows.
+// Control loop of wafer on a cuda device, at the sizes of Bamakhrama et al.: mesh 0.5 mm, 512 x 500
+// cells, windows of 378 out of 2163 rows.
 //
-// `heat-step-cuda`: steps of the state alone, within their graph by the device's clock.
-// bb_bench_restriction_cuda times the same kernel on the rows that read the state for the grid.
+// `heat-step-cuda`: steps of the state only, within their graph by the device's clock.
+// bb_bench_restriction_cuda times the same kernel on the rows that compute the grid from the state.
 // `loop-slow-field-*`: all 81 light and 29 dark steps of one scored field, three axes, each step
-// launched when the host has seen the one before done, by the host's clock; rows by the closed-form
-// kernel.
+// launched after the host has seen the end of the previous one, by the host's clock; rows by the
+// closed-form kernel.
 #include "bench/bench.h"
 #include "bench/heat_bench.h"
 #include "core/memory.h"
@@ -22,14 +22,14 @@ enum { ROUNDS = 40, HEAT_STEPS = 128, TINY = 32 };
 static const double heat_bar = 15e-6;
 static const double field_bar = 12e-3;
 
-// A loop of the state alone; its products, of one tiny matrix, are never run.
+// Loop of the state only; its products, with a tiny matrix, are never run.
 typedef struct heat_contest {
     bb_device *device;
     bb_disc_mesh *mesh;
     bb_thermal *thermal;
     bb_temperature_grid *grid;
-    bb_csr square;   // the grid's rows, then empty ones
-    const bb_csr *a; // what a step multiplies the state by
+    bb_csr square;   // rows of the grid, followed by empty ones
+    const bb_csr *a; // matrix that a step multiplies by the state
     double *b;       // zeros
     bb_csr reading;
     bb_coded_matrix *matrix;
@@ -95,7 +95,7 @@ done:
     return status;
 }
 
-// W as the first rows of a square matrix, so that a step of the state is S = W T.
+// Places W in the first rows of a square matrix, so that a step of the state is S = W T.
 static bb_status prepare_restriction(bool quick, heat_contest *task)
 {
     bb_status status = BB_OK;
@@ -104,8 +104,8 @@ static bb_status prepare_restriction(bool quick, heat_contest *task)
     BB_TRY(bb_disc_mesh_create(0.15, quick ? 5e-3 : 0.5e-3, &task->mesh));
     BB_TRY(bb_temperature_grid_create(task->mesh, &config, &task->grid));
     const bb_csr *w = &task->grid->restriction;
-    BB_REQUIRE(w->rows <= w->columns, BB_INTERNAL, "a grid of %td cells on a mesh of %td", w->rows,
-               w->columns);
+    BB_REQUIRE(w->rows <= w->columns, BB_INTERNAL,
+               "internal: a grid of %td cells exceeds a mesh of %td", w->rows, w->columns);
     for (bb_index row = 0; row < w->rows; ++row) {
         for (bb_index k = w->row_start[row]; k < w->row_start[row + 1]; ++k) {
             BB_TRY(bb_triplets_add(&entries, row, w->column[k], w->value[k]));
@@ -119,7 +119,7 @@ done:
     return status;
 }
 
-// Within the graph: from the start of the first kernel to the end of the last, the mean of a round.
+// Mean time of a round within the graph, from the start of the first kernel to the end of the last.
 static bb_status time_alone(heat_contest *task, double *seconds)
 {
     bb_status status = BB_OK;
@@ -163,7 +163,7 @@ static bb_status bench_step(const bb_bench_setup *setup,
     heat_contest task = {.device = setup->device};
     bb_bench_times times = {0};
     BB_TRY(prepare(setup->quick, &task));
-    for (int round = -2; round < (setup->quick ? 3 : ROUNDS); ++round) { // the first ones warm up
+    for (int round = -2; round < (setup->quick ? 3 : ROUNDS); ++round) { // negative rounds warm up
         double seconds = 0.0;
         BB_TRY(time_alone(&task, &seconds));
         if (round >= 0) {
@@ -177,7 +177,7 @@ static bb_status bench_step(const bb_bench_setup *setup,
     out->binds = "bytes";
     (void)snprintf(out->detail, sizeof out->detail, "%td unknowns", task.a->rows);
     BB_TRY(bb_bench_measure_energy(BB_DEVICE_CUDA, step_again, &task, HEAT_STEPS,
-                                   "the host's wait for each step", out));
+                                   "host's wait for each step", out));
 done:
     leave_heat(&task);
     return status;
@@ -201,7 +201,7 @@ bb_status bb_bench_restriction_cuda(const bb_bench_case *self, const bb_bench_se
     return bench_step(setup, prepare_restriction, out);
 }
 
-// A study of one scored field and one pipeline; `field` and `axes` are borrowed.
+// Study of one scored field and one pipeline; `field` and `axes` are borrowed.
 static bb_wafer_study make_study(bool quick, const bb_codec_config *storage, bb_index *field,
                                  int axes[3], bb_product_pipeline *pipeline)
 {
@@ -243,7 +243,7 @@ static bb_status run_again(void *context)
     return bb_wafer_loop_time(context, 0, true, &seconds);
 }
 
-// Bytes of matrix are an even share of all rows'.
+// Sets the outcome. The bytes of the matrix are an equal share of those of all rows.
 static void conclude(const bb_wafer_loop *loop, const bb_bench_times *times, bb_bench_outcome *out)
 {
     const bb_slit_grid *slit = &loop->problem->slit;
@@ -259,7 +259,7 @@ static void conclude(const bb_wafer_loop *loop, const bb_bench_times *times, bb_
                  bb_coded_operator_flops(slit->window_points, loop->problem->grid->cell_count);
     out->ratio = field_bar / out->best_s;
     out->binds = bb_coded_operator_moves(&loop->pipeline->storage) ? "bytes" : "latency";
-    (void)snprintf(out->detail, sizeof out->detail, "%td steps, %d axes, %.1f MB coded in %.1f s",
+    (void)snprintf(out->detail, sizeof out->detail, "%td steps, %d axes, %.1f MB encoded in %.1f s",
                    loop->steps, loop->axes, 1e-6 * loop->device_bytes, loop->coding.seconds);
 }
 
@@ -275,12 +275,13 @@ bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
     bb_wafer_problem *problem = NULL;
     bb_wafer_loop *loop = NULL;
     bb_bench_times times = {0};
-    BB_REQUIRE(bb_codec_read(self->storage, &storage), BB_INTERNAL, "no storage %s", self->storage);
+    BB_REQUIRE(bb_codec_read(self->storage, &storage), BB_INTERNAL, "internal: invalid storage %s",
+               self->storage);
     const bb_wafer_study study = make_study(setup->quick, &storage, &field, axes, &pipeline);
     const bb_wafer_config physics = bb_wafer_study_physics(&study);
     BB_TRY(bb_wafer_problem_create(&physics, &problem));
     BB_TRY(bb_wafer_loop_create(&study, problem, &pipeline, &device, field, &loop));
-    for (int round = -2; round < (setup->quick ? 3 : ROUNDS); ++round) { // the first ones warm up
+    for (int round = -2; round < (setup->quick ? 3 : ROUNDS); ++round) { // negative rounds warm up
         double seconds = 0.0;
         BB_TRY(bb_wafer_loop_time(loop, 0, true, &seconds));
         if (round >= 0) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factorization by the engine over processes (solvers/distributed/engine.h), of the symmetric
-// matrix of bench_source.h, each process with as many workers as threads. By itself it is compared
-// with this program's own engine in the same variant, over several with ScaLAPACK's pspotrf in fp32
-// on the same grid: the library is loaded where it is found, the matrix is dealt block-cyclically
-// and filled in place. Rounds alternate; seconds are the slowest process's.
+// Factorization by the engine over processes (solvers/distributed/engine.h) of the symmetric matrix
+// of bench_source.h, each process with as many workers as threads. A single process is compared
+// with this program's own engine in the same variant, several with ScaLAPACK's pspotrf in fp32 on
+// the same grid: the library is loaded if available, the matrix is distributed block-cyclically and
+// filled in place. Rounds alternate; times are those of the slowest process.
 #include "bench/bench.h"
 #include "bench/bench_source.h"
 #include "core/clock.h"
@@ -20,7 +20,7 @@
 
 enum { ROUNDS = 5 };
 
-// BLACS and ScaLAPACK as their manuals declare them.
+// BLACS and ScaLAPACK functions as declared in their manuals.
 typedef struct scalapack {
     void (*get)(int context, int what, int *value);
     void (*begin)(int *context, const char *order, int rows, int columns);
@@ -36,7 +36,7 @@ typedef struct scalapack {
     int context, rows, columns, row, column;
 } scalapack;
 
-// Whether there is a library; all processes join its grid then.
+// True if the library is available; all processes then join its grid.
 static bool join_peer(int rows, int columns, scalapack *out)
 {
     static const char *const names[] = {"libscalapack-openmpi.so.2.2", "libscalapack-openmpi.so",
@@ -56,7 +56,7 @@ static bool join_peer(int rows, int columns, scalapack *out)
         handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     }
     for (size_t i = 0; handle != NULL && i < sizeof calls / sizeof *calls; ++i) {
-        void *address = dlsym(handle, calls[i].name); // POSIX gives functions as addresses of data
+        void *address = dlsym(handle, calls[i].name); // POSIX returns functions as data addresses
         memcpy(calls[i].place, &address, sizeof address);
         handle = address == NULL ? NULL : handle;
     }
@@ -68,7 +68,7 @@ static bool join_peer(int rows, int columns, scalapack *out)
     return handle != NULL;
 }
 
-// This process's blocks, column by column, of `stride` rows.
+// Fills this process's blocks, column-major with `stride` rows.
 static bb_status fill(const scalapack *peer, const bb_matrix_source *source, bb_index block,
                       bb_index columns, bb_index stride, float *out)
 {
@@ -93,7 +93,7 @@ done:
     return status;
 }
 
-// All start together, and all know the slowest one's time.
+// Synchronises the start and shares the time of the slowest process.
 static bb_status agree(double *seconds)
 {
     bb_status status = BB_OK;
@@ -157,7 +157,7 @@ static bb_status factor_by_peer(const scalapack *peer, const bb_matrix_source *s
     double seconds = bb_clock_seconds() - begin;
     BB_TRY(agree(&seconds));
     bb_bench_add(times, seconds);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "pspotrf gave %d", info);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "pspotrf failed with code %d", info);
 done:
     BB_RELEASE(&values);
     return status;
@@ -178,7 +178,8 @@ bb_status bb_bench_processes(const bb_bench_case *self, const bb_bench_setup *se
     bool has_peer = false;
     bb_bench_times shared = {0};
     bb_bench_times other = {0};
-    BB_REQUIRE(bb_engine_offered() != NULL, BB_UNSUPPORTED, "bitbudget-bench-mpi has the engine");
+    BB_REQUIRE(bb_engine_offered() != NULL, BB_UNSUPPORTED,
+               "the engine is missing; run bitbudget-bench-mpi");
     has_peer = processes > 1 && join_peer(config.grid.rows, config.grid.columns, &peer);
     for (int round = 0; round < ROUNDS; ++round) {
         BB_TRY(factor(bb_engine_offered(), &config, &source, &plan, &shared));
@@ -201,7 +202,7 @@ bb_status bb_bench_processes(const bb_bench_case *self, const bb_bench_setup *se
     (void)snprintf(out->detail, sizeof out->detail,
                    "n %td, tile %td, %dx%d processes of %td; ratio of medians%s", n, plan.tile_size,
                    config.grid.rows, config.grid.columns, setup->threads,
-                   other.count == 0 ? "; no ScaLAPACK here" : "");
+                   other.count == 0 ? "; ScaLAPACK is not available" : "");
 done:
     if (has_peer) {
         peer.end(peer.context);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A wafer's response on a cuda device: rows by finite elements of all points of a field along x,
-// and the coding of a matrix of 378 x 256000 from fp64 in the device's memory, errors and
-// certificates included. The peers are the host's: CHOLMOD's adjoint solves by all threads, a part
-// of the rows, counted for all; and the host's encoder of the same storage, values and errors.
+// Response of a wafer on a cuda device: rows by finite elements for all points of a field along x,
+// and the encoding of a matrix of 378 x 256000 from fp64 in device memory, including errors and
+// certificates. The peers run on the host: CHOLMOD's adjoint solves by all threads for a part of
+// the rows, scaled to all; and the host's encoder with the same storage, values and errors.
 #include "bench/gemv/gemv_bench.h"
 #include "bench/heat_bench.h"
 #include "core/clock.h"
@@ -18,7 +18,7 @@
 
 enum { ROUNDS = 10, HOST_ROUNDS = 3, SLIT_COLUMNS = 21, QUICK_POINTS = 5, ROWS_A_THREAD = 16 };
 
-// Times of the device and of the host, of the same work.
+// Times of the same work on device and host.
 typedef struct timings {
     bb_bench_times device, host;
 } timings;
@@ -87,8 +87,8 @@ static bb_status create_task(const bb_bench_case *self, const bb_bench_setup *se
                          .pipeline = {.name = self->name, .draws = 1}};
     const bb_index rows = out->sizes.rows;
     const bb_index values = rows * out->sizes.columns;
-    BB_REQUIRE(bb_codec_read(self->storage, &out->pipeline.storage), BB_INTERNAL, "no storage %s",
-               self->storage);
+    BB_REQUIRE(bb_codec_read(self->storage, &out->pipeline.storage), BB_INTERNAL,
+               "internal: invalid storage %s", self->storage);
     const bool words = bb_codec_form_of(&out->pipeline.storage).kind == BB_FORM_WORDS;
     out->pipeline.scale = words ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
     out->layout = (bb_matrix_layout){.rows = rows,
@@ -114,7 +114,7 @@ bb_status bb_bench_encode_cuda(const bb_bench_case *self, const bb_bench_setup *
     double bits = 0.0;
     BB_TRY(create_task(self, setup, &task));
     out->bytes = (double)task.layout.rows * (double)task.layout.columns * sizeof(double);
-    BB_TRY(encode_device(&task, setup->device)); // memory that later rounds find
+    BB_TRY(encode_device(&task, setup->device)); // allocates memory reused by later rounds
     for (int round = 0; round < (setup->quick ? 2 : ROUNDS); ++round) {
         double start = bb_clock_seconds();
         BB_TRY(encode_device(&task, setup->device));
@@ -127,7 +127,7 @@ bb_status bb_bench_encode_cuda(const bb_bench_case *self, const bb_bench_setup *
     }
     report(&times, 1.0, out);
     out->binds = "instructions";
-    (void)snprintf(out->detail, sizeof out->detail, "%td x %td, %.3f bits a value",
+    (void)snprintf(out->detail, sizeof out->detail, "%td x %td, %.3f bits per value",
                    task.layout.rows, task.layout.columns, bits);
 done:
     bb_device_release(setup->device, &task.device_values);
@@ -138,7 +138,7 @@ done:
 
 typedef struct host_rows {
     const bb_matrix_source *source;
-    double *values; // of a thread's rows at least
+    double *values; // at least the rows of one thread
 } host_rows;
 
 static bb_status fill_rows(void *context, bb_index begin, bb_index end)
@@ -150,7 +150,7 @@ static bb_status fill_rows(void *context, bb_index begin, bb_index end)
         bb_view_matrix(task->values + begin * columns, end - begin, columns));
 }
 
-// The scan of configs/wafer/bamakhrama-fast, one field, along x; of a test a coarse wafer.
+// Scan of configs/wafer/bamakhrama-fast, one field, along x; for a test a coarse wafer.
 static bb_status create_problem(bool quick, bb_wafer_problem **out)
 {
     static const bb_index field = 35;
@@ -220,7 +220,7 @@ bb_status bb_bench_rows_cuda(const bb_bench_case *self, const bb_bench_setup *se
     for (int round = 0; round <= (setup->quick ? 1 : ROUNDS); ++round) {
         const double start = bb_clock_seconds();
         BB_TRY(bb_device_rows_fill(rows, 0, BB_AXIS_X, values));
-        if (round > 0) { // the first finds no kernels
+        if (round > 0) { // the first round loads the kernels
             bb_bench_add(&times.device, bb_clock_seconds() - start);
         }
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The roofline of Williams, Waterman and Patterson (2009) for the steps of the wafer experiment on
-// the machine at hand, as Bamakhrama et al. (2019), Figure 4, drew it for theirs: operations a byte
-// of a step, the roof that read rate and peak put over it, and what it attains. The peak is that of
-// this program's arithmetic, separate products and sums in fp32, from registers.
+// Roofline of Williams, Waterman and Patterson (2009) for the steps of the wafer experiment on this
+// machine, as in Figure 4 of Bamakhrama et al. (2019): operations per byte of a step, its roof from
+// read rate and peak, and the attained rate. The peak is that of this program's arithmetic,
+// separate products and sums in fp32, from registers.
 #include "bench/bench.h"
 #include "bench/ceiling.h"
 #include "core/clock.h"
@@ -16,7 +16,7 @@
 
 enum { CHAINS = 64, TURNS = 1 << 20, ROUNDS = 5, OPERATIONS = 2 };
 
-// Independent chains of a product and a sum, as many as hide the latency.
+// Independent chains of a product and a sum, enough to hide the latency.
 BB_CLONES static float run_chains(float start, bb_index turns)
 {
     float chain[CHAINS];
@@ -47,7 +47,7 @@ static bb_status run_thread(void *context, bb_index index)
     return BB_OK;
 }
 
-// Operations a second of all threads.
+// Operations per second of all threads.
 static bb_status measure_peak(const bb_bench_setup *setup, double *out)
 {
     bb_status status = BB_OK;
@@ -114,8 +114,8 @@ bb_status bb_bench_roofline(const bb_bench_case *self, const bb_bench_setup *set
     out->roof_flops = peak;
     out->binds = intensity * read < peak ? "bytes" : "flops";
     (void)snprintf(out->detail, sizeof out->detail,
-                   "%.3f operations a byte, roof %.2f GFLOP/s (read %.1f GB/s, peak %.0f GFLOP/s, "
-                   "ridge %.1f), attained %.2f",
+                   "%.3f operations per byte, roof %.2f GFLOP/s (read %.1f GB/s, peak %.0f "
+                   "GFLOP/s, ridge %.1f), attained %.2f",
                    intensity, 1e-9 * roof, 1e-9 * read, 1e-9 * peak, peak / read, 1e-9 * attained);
 done:
     return status;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// roofline_bench.c's steps on a cuda device: what a step attains under the slope of its roof, its
-// operations a byte times the rate of reading as many bytes there. Operations a byte are of the
-// matrices as they lie on the device: fp32 values, columns of 4 bytes, slices filled up.
+// The steps of roofline_bench.c on a cuda device: attained rate against the slope of the roof,
+// operations per byte times the rate of reading as many bytes. Operations per byte refer to the
+// matrices on the device: fp32 values, columns of 4 bytes, padded slices.
 //
-// Steps that the second-level cache holds are repeated in it, and so is their read. No step comes
-// near a GPU's ridge, so the peak is not measured.
+// Steps that fit into the second-level cache are repeated in it, and so is their read. All steps
+// are far below a GPU's ridge, so the peak is not measured.
 #include "bench/bench.h"
 #include "bench/gemv/gemv_peer.h"
 #include "core/memory.h"
@@ -15,7 +15,7 @@
 
 enum { COLUMNS = 4096, REPEATS = 24, ROUNDS = 20 };
 
-// Bytes a second of reading `bytes`.
+// Rate of reading `bytes`, in bytes per second.
 static bb_status measure_read(bb_device *device, double bytes, double *out)
 {
     bb_status status = BB_OK;
@@ -67,7 +67,7 @@ bb_status bb_bench_roofline_cuda(const bb_bench_case *self, const bb_bench_setup
     out->roof_bytes = read;
     out->binds = "bytes";
     (void)snprintf(out->detail, sizeof out->detail,
-                   "%.3f operations a byte, slope %.0f GFLOP/s (read %.0f GB/s), attained %.0f",
+                   "%.3f operations per byte, slope %.0f GFLOP/s (read %.0f GB/s), attained %.0f",
                    intensity, 1e-9 * intensity * read, 1e-9 * read, 1e-9 * attained);
 done:
     return status;

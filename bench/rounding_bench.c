@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows R of noise stored in e4m3 with a scale a row, rounded in the norm of the decaying matrix A
-// of bench_source.h by its factor (solvers/factor/rounding_sweep.h). The peer is the BLAS's dtrsm
-// of as many rows by the same factor, which has the sweep's operations without the rounding: the
-// faster of one thread and of as many as the run has.
+// Rows R of noise stored in e4m3 with a scale for each row, rounded in the norm of the decaying
+// matrix A of bench_source.h with its factor (solvers/factor/rounding_sweep.h). The peer is the
+// BLAS's dtrsm with as many rows and the same factor, which has the same operations without the
+// rounding: the faster of one thread and all threads of the run.
 #include "bench/bench.h"
 #include "bench/bench_source.h"
 #include "core/clock.h"
@@ -24,11 +24,11 @@ enum { ROUNDS = 3, TASK_ROWS = 16, TILE = 512, QUICK_TILE = 64, SEED = 1 };
 
 typedef struct contest {
     bb_index m, n;
-    double *r, *q;           // [m][n]; q is worked on
+    double *r, *q;           // [m][n]; q is overwritten
     double *lower;           // [n][n] L of A
     double *excess;          // [m]
-    bb_tile_matrix *factor;  // of A too
-    bb_coded_matrix *matrix; // of a round
+    bb_tile_matrix *factor;  // factor of A
+    bb_coded_matrix *matrix; // result of a round
     bb_bench_times sweep, peer;
 } contest;
 
@@ -50,7 +50,7 @@ static bb_status open_factors(const bb_bench_setup *setup, contest *task)
     }
     BB_TRY(bb_matrix_source_load(&source, task->lower));
     const lapack_int info = LAPACKE_dpotrf_work(LAPACK_ROW_MAJOR, 'L', (int)n, task->lower, (int)n);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACKE potrf gave %d", (int)info);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACKE potrf failed with code %d", (int)info);
     BB_TRY(bb_tile_matrix_create(&source, NULL, &plan, &task->factor));
     BB_TRY(bb_tile_cholesky_factor(task->factor, 4, &outcome));
 done:
@@ -86,7 +86,8 @@ static bb_status sweep_rows(contest *task)
     const bb_matrix_layout layout = {.rows = task->m, .columns = task->n};
     const bb_rounding_step step = {.round = round_value, .context = &task->matrix};
     bb_codec_config config;
-    BB_REQUIRE(bb_codec_read("e4m3 rounding=sweep", &config), BB_INTERNAL, "no codec");
+    BB_REQUIRE(bb_codec_read("e4m3 rounding=sweep", &config), BB_INTERNAL,
+               "internal: invalid storage");
     BB_TRY(bb_coded_matrix_create(&config, BB_ROW_SCALE_ROW, &layout, &task->matrix));
     memcpy(task->q, task->r, (size_t)(task->m * task->n) * sizeof *task->q);
     const double start = bb_clock_seconds();
@@ -99,7 +100,7 @@ done:
     return status;
 }
 
-// R L^-1 on `threads` threads of the BLAS, which is put back to one afterwards.
+// Computes R L^-1 on `threads` threads of the BLAS, which is reset to one afterwards.
 static void solve_rows(contest *task, int threads)
 {
     const int m = (int)task->m;

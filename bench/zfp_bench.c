@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decoding zfp of variable rate: a wafer's response of 378 rows on a mesh of 512 x 500 in fp32,
+// Decoding of variable-rate zfp: a wafer's response of 378 rows on a mesh of 512 x 500 in fp32,
 // fixed accuracy at the tolerance of Bamakhrama et al., 6.7e-5 of the range, in two dimensions. The
-// rows' meshes stand one below the other in one stream; 500 is a multiple of 4, so no block crosses
-// rows. The rate is of decoded bytes; the index is not counted in it, its bits are in the detail.
-// The peer is libzfp's own decoder on one core, and every value is compared with its values.
+// rows' meshes follow one another in one stream; 500 is a multiple of 4, so no block crosses rows.
+// The rate refers to decoded bytes; the index is not counted, its bits are in the detail. The peer
+// is libzfp's decoder on one core, and all values are compared with its values.
 #include "bench/gemv/gemv_bench.h"
 #include "core/clock.h"
 #include "core/memory.h"
@@ -22,13 +22,13 @@ enum {
     CUDA_ROWS = 378,
     CPU_ROWS = 21,
     ROUNDS = 10,
-    RUN_BLOCKS = 2 // of the index
+    RUN_BLOCKS = 2 // blocks per entry of the index
 };
 
-static const double cuda_bar = 300e9; // bytes a second
+static const double cuda_bar = 300e9; // bytes per second
 
 typedef struct contest {
-    bb_index lines; // of all meshes
+    bb_index lines; // total of all meshes
     float *values, *theirs;
     unsigned char *words;
     bb_zfp_stream stream;
@@ -81,7 +81,7 @@ done:
     return status;
 }
 
-// One stream by libzfp, and what libzfp makes of it.
+// Encodes a stream with libzfp, and decodes it with libzfp.
 static bb_status encode(contest *task, int rounds)
 {
     bb_status status = BB_OK;
@@ -89,12 +89,12 @@ static bb_status encode(contest *task, int rounds)
     zfp_field *field =
         zfp_field_2d(task->values, zfp_type_float, MESH_COLUMNS, (size_t)task->lines);
     bitstream *bits = NULL;
-    BB_REQUIRE(zfp != NULL && field != NULL, BB_MEMORY, "no memory for libzfp");
+    BB_REQUIRE(zfp != NULL && field != NULL, BB_MEMORY, "host memory exhausted by libzfp");
     (void)zfp_stream_set_accuracy(zfp, 6.7e-5 * range_of(task));
     const size_t room = zfp_stream_maximum_size(zfp, field);
     BB_TRY(BB_ALLOCATE((bb_index)room, &task->words));
     bits = stream_open(task->words, room);
-    BB_REQUIRE(bits != NULL, BB_MEMORY, "no memory for libzfp");
+    BB_REQUIRE(bits != NULL, BB_MEMORY, "host memory exhausted by libzfp");
     zfp_stream_set_bit_stream(zfp, bits);
     zfp_stream_rewind(zfp);
     const size_t size = zfp_compress(zfp, field);
@@ -168,10 +168,10 @@ static bb_status compete(bb_device *device, contest *task, bool quick, bb_bench_
     }
     BB_TRY(
         bb_bench_measure_energy(bb_device_kind_of(device), decode_again, &again, 1.0, NULL, out));
-    // The originals have done their part.
+    // The original values are no longer needed.
     BB_TRY(bb_device_download(device, task->values, again.decoded, bytes));
     BB_REQUIRE(memcmp(task->values, task->theirs, bytes) == 0, BB_INTERNAL,
-               "zfp: decoded values are not libzfp's");
+               "zfp: decoded values differ from libzfp's");
     out->best_s = bb_bench_best(&times);
     out->median_s = bb_bench_median(&times);
     out->bytes = (double)bytes;

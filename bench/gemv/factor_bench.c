@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y = C x of a slit's window with C as factors, low-rank tiles or transformed blocks: 378 rows of
-// 756, of three bands of the former or two of the latter. A value falls as 1 over the distance from
-// a point of the slit and carries a texture of burls, 5 % at 2.5 mm of source and of output, that
-// translation-invariant data lack; the cells are those of a disc of 300 mm. The tolerance is the
-// 1e-12 of Bamakhrama et al. on a range like theirs. `error` is ||y - C x|| / ||C x||.
+// y = C x for the window of a slit with C as factors, low-rank tiles or transformed blocks: 378
+// rows of 756, in three bands of the former or two of the latter. A value decreases as 1 over the
+// distance from a point of the slit and has a texture of burls, 5 % at 2.5 mm of source and of
+// output, so that it is not translation-invariant; the cells form a disc of 300 mm. The tolerance
+// is the 1e-12 of Bamakhrama et al. for a similar range. `error` is ||y - C x|| / ||C x||.
 //
-// On the cpu against reading as many bytes as the bands of the window have. On a cuda device as
-// many copies of matrix and x as the last cache has no room for take turns, each product a graph of
-// its own that is launched and waited for, against 10 us.
+// On the cpu the peer is reading as many bytes as the bands of the window have. On a cuda device
+// copies of matrix and x that exceed the last-level cache alternate, each product is a graph that
+// is launched and waited for, and the bar is 10 us.
 #include "bench/bench.h"
 #include "bench/ceiling.h"
 #include "core/memory.h"
@@ -22,7 +22,7 @@
 
 enum { MESH = 512, ROW_COLUMNS = 21, ROUNDS = 20, COPIES = 32, RUN = 32 };
 
-static const double cold_bytes = 256e6; // several times the last cache
+static const double cold_bytes = 256e6; // several times the last-level cache
 static const double bar_s = 10e-6;
 static const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
 
@@ -55,10 +55,10 @@ static void fill_row(const bb_matrix_layout *layout, bb_index row, double *out)
 
 typedef struct contest {
     bb_matrix_layout layout;
-    bb_index row, rows;    // of the window
+    bb_index row, rows;    // rows of the window
     double *x, *y, *exact; // exact [rows]
     double matrix_bytes;   // of all rows, on the device of the product
-    double touched;        // part of the bands in the window
+    double touched;        // fraction of the bands in the window
     bb_coded_matrix *matrix;
     bb_coded_operator *copies[COPIES];
     int copy_count, next;
@@ -69,7 +69,7 @@ typedef struct contest {
     bb_device_graph *graphs[COPIES];
 } contest;
 
-// Rows of a band, coded; those of the window times x as well.
+// Encodes the rows of a band and computes the exact product for those of the window.
 static bb_status encode_band(void *context, bb_index band)
 {
     bb_status status = BB_OK;
@@ -99,7 +99,7 @@ done:
     return status;
 }
 
-// A warm disc with a hot slit.
+// Warm disc with a hot slit.
 static void fill_x(contest *task)
 {
     const bb_index lines = task->layout.columns / MESH;
@@ -121,7 +121,8 @@ static bb_status prepare(const bb_bench_case *self, const bb_bench_setup *setup,
 {
     bb_status status = BB_OK;
     bb_codec_config config;
-    BB_REQUIRE(bb_codec_read(self->storage, &config), BB_INTERNAL, "no storage %s", self->storage);
+    BB_REQUIRE(bb_codec_read(self->storage, &config), BB_INTERNAL, "internal: invalid storage %s",
+               self->storage);
     task->rows = ROW_COLUMNS * (setup->quick ? 2 : 18);
     task->row = ROW_COLUMNS * (setup->quick ? 1 : 9);
     task->layout = (bb_matrix_layout){.rows = ROW_COLUMNS * (setup->quick ? 4 : 36),
@@ -175,8 +176,8 @@ static void conclude(const contest *task, bb_bench_outcome *out)
     out->bytes =
         task->touched * task->matrix_bytes + 8.0 * (double)(task->layout.columns + task->rows);
     (void)snprintf(out->detail, sizeof out->detail,
-                   "%td of %td x %td, %.3f bits a value, error %.1e", task->rows, task->layout.rows,
-                   task->layout.columns, 8.0 * task->matrix_bytes / values,
+                   "%td of %td x %td, %.3f bits per value, error %.1e", task->rows,
+                   task->layout.rows, task->layout.columns, 8.0 * task->matrix_bytes / values,
                    sqrt(difference / norm));
 }
 
@@ -264,7 +265,7 @@ done:
     return status;
 }
 
-// A product of each copy, launched and waited for: the mean of one.
+// Mean time of a product over all copies, each launched and waited for.
 static bb_status time_alone(const contest *task, double *mean)
 {
     bb_status status = BB_OK;
@@ -293,7 +294,7 @@ bb_status bb_bench_factors_cuda(const bb_bench_case *self, const bb_bench_setup 
     contest task = {.device = setup->device};
     BB_TRY(prepare(self, setup, &task));
     BB_TRY(prepare_device(&task));
-    for (int round = -2; round < (setup->quick ? 3 : ROUNDS); ++round) { // the first ones warm up
+    for (int round = -2; round < (setup->quick ? 3 : ROUNDS); ++round) { // negative rounds warm up
         double alone = 0.0;
         BB_TRY(time_alone(&task, &alone));
         if (round >= 0) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y = C x on the cpu. fp32 products; sums in fp64, or in fp32 where the row says so. The peer is
-// fp32 storage, that of fp32 and of the BLAS what reading as many bytes takes. x and y are fp64.
-// Without a storage: sgemv on all threads, of any values, as Bamakhrama et al. (2019), Figure 10,
-// compared theirs with MKL.
+// y = C x on the cpu. fp32 products; sums in fp64, or in fp32 if the row has that flag. The peer is
+// fp32 storage; that of fp32 and of the BLAS is reading as many bytes. x and y are fp64. Without a
+// storage: sgemv on all threads with arbitrary values, as Bamakhrama et al. (2019), Figure 10,
+// compared with MKL.
 #include "bench/gemv/gemv_bench.h"
 
 #include "bench/ceiling.h"
@@ -89,7 +89,8 @@ static bb_status encode(const char *storage, const bb_gemv_sizes *sizes, bb_code
     const bb_matrix_layout layout = {
         .rows = sizes->rows, .columns = sizes->columns, .mesh_columns = sizes->mesh_columns};
     bb_codec_config config;
-    BB_REQUIRE(bb_codec_read(storage, &config), BB_INTERNAL, "no storage %s", storage);
+    BB_REQUIRE(bb_codec_read(storage, &config), BB_INTERNAL, "internal: invalid storage %s",
+               storage);
     bb_row_scale scale = bb_codec_allows_row_scale(&config) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
     BB_TRY(bb_coded_matrix_create(&config, scale, &layout, out));
     encoding task = {*out, sizes};
@@ -134,7 +135,8 @@ static bb_status prepare_own(const bb_bench_case *self, const bb_bench_setup *se
     bb_status status = BB_OK;
     const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
     bb_codec_config config;
-    BB_REQUIRE(bb_codec_read(self->storage, &config), BB_INTERNAL, "no storage %s", self->storage);
+    BB_REQUIRE(bb_codec_read(self->storage, &config), BB_INTERNAL, "internal: invalid storage %s",
+               self->storage);
     const bb_gemv_arithmetic arithmetic = {
         BB_FORMAT_FP32, (self->choice & BB_GEMV_FP32_SUMS) != 0 ? BB_FORMAT_FP32 : BB_FORMAT_FP64};
     // Decoding before every product is slow.

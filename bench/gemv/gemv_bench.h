@@ -6,33 +6,33 @@
 
 #include "bench/bench.h"
 
-/// `choice` of a row: a layout, what it does, and of a peer on a cuda device its kind
-/// (gemv_peer.h). `storage` is as bb_codec_read takes it, NULL of a peer.
+/// `choice` of a row: a layout, options, and for a peer on a cuda device its kind (gemv_peer.h).
+/// `storage` is in the format of bb_codec_read, NULL for a peer.
 enum {
     BB_GEMV_WIDE,   ///< 378 x 256000: a wafer's response at points of a slit
-    BB_GEMV_SQUARE, ///< 9728 x 9728, of the same formula
+    BB_GEMV_SQUARE, ///< 9728 x 9728, by the same formula
     BB_GEMV_TALL,   ///< 252000 x 384, the same
-    BB_GEMV_FRAME,  ///< 4092 x 19078: commands from slopes, of drawn values
-    BB_GEMV_TARGET, ///< 5316 x 100368, the same: commands of one target
+    BB_GEMV_FRAME,  ///< 4092 x 19078: commands from slopes, random values
+    BB_GEMV_TARGET, ///< 5316 x 100368, the same for the commands of one target
     BB_GEMV_LAYOUTS,
     BB_GEMV_LAYOUT = 7,
-    BB_GEMV_FP32_SUMS = 1 << 3, ///< on the cpu; else sums are fp64
-    BB_GEMV_EACH = 1 << 4,      ///< on cuda: every product by itself in fp64, not in runs of 32
-    BB_GEMV_AXES = 1 << 5,      ///< on cuda: three matrices in one launch, as a light step has
-    BB_GEMV_PEER = 1 << 6,      ///< times the kind of a peer on cuda
+    BB_GEMV_FP32_SUMS = 1 << 3, ///< on the cpu; default: sums in fp64
+    BB_GEMV_EACH = 1 << 4,      ///< on cuda: every product separately in fp64, not in runs of 32
+    BB_GEMV_AXES = 1 << 5,      ///< on cuda: three matrices in one launch, as in a light step
+    BB_GEMV_PEER = 1 << 6,      ///< factor of the kind of a peer on cuda
 };
 
-/// Rows, columns, and a mesh that divides the columns; 0: the values are drawn.
+/// Rows, columns, and mesh columns that divide the columns; 0: random values.
 typedef struct bb_gemv_sizes {
     bb_index rows, columns, mesh_columns;
 } bb_gemv_sizes;
 
-/// Those of the row's layout, or of --size; of that the mesh has 512 columns, or 128, or none.
+/// Sizes of the row's layout, or of --size with 512 or 128 mesh columns, or none.
 bb_gemv_sizes bb_gemv_sizes_of(const bb_bench_case *self, const bb_bench_setup *setup);
 
-/// A row of C. A response falls off as 1 over the distance, from a point that moves along the slit;
-/// drawn ones are those of `bitbudget realtime` of ao: normal numbers, large where commands and
-/// slopes have one place in the pupil.
+/// Computes a row of C. A response decreases as 1 over the distance from a point that moves along
+/// the slit. Random values are those of `bitbudget realtime` for ao: normal numbers, large for
+/// commands and slopes at the same position of the pupil.
 void bb_gemv_sizes_fill(const bb_gemv_sizes *sizes, bb_index row, double *out);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y = C x with the matrix of gemv_bench.c on a cuda device, cold: as many copies of the matrix as
-// the last cache does not hold take turns. Every round reads an fp32 matrix of the same shape,
-// which is the ceiling, then queues 24 products with x and y in the device's memory; a time is that
-// of one of them. The ratio is the ceiling's time for the fp32 matrix over a product's: 1 is what
-// fp32 storage cannot pass, 4 what 8 bits cannot.
+// y = C x with the matrix of gemv_bench.c on a cuda device with a cold cache: copies of the matrix
+// that exceed the last-level cache alternate. Every round reads an fp32 matrix of the same shape,
+// which is the ceiling, then queues 24 products with x and y in device memory; the time is that of
+// one product. The ratio is the ceiling's time for the fp32 matrix over that of a product: its
+// limit is 1 for fp32 storage and 4 for 8 bits.
 //
-// `error` is ||y - C x|| / ||C x|| against fp64 on the host.
+// `error` is ||y - C x|| / ||C x|| relative to fp64 on the host.
 #include "bench/gemv/gemv_bench.h"
 #include "bench/gemv/gemv_peer.h"
 #include "core/memory.h"
@@ -18,7 +18,7 @@
 
 enum { REPEATS = 24, ROUNDS = 20, RUN = 32, MOST_COPIES = 16 };
 
-static const double cold_bytes = 512e6; // several times what a last cache holds
+static const double cold_bytes = 512e6; // several times the last-level cache
 
 typedef struct contest {
     const bb_bench_case *self;
@@ -63,8 +63,8 @@ static bb_status prepare_own(contest *task)
                                .mesh_columns = task->sizes.mesh_columns};
     bb_codec_config config;
     float *narrow = NULL;
-    BB_REQUIRE(bb_codec_read(task->self->storage, &config), BB_INTERNAL, "no storage %s",
-               task->self->storage);
+    BB_REQUIRE(bb_codec_read(task->self->storage, &config), BB_INTERNAL,
+               "internal: invalid storage %s", task->self->storage);
     bb_format multiply =
         bb_codec_is_plain(&config, BB_FORMAT_FP64) ? BB_FORMAT_FP64 : BB_FORMAT_FP32;
     bb_row_scale scale = bb_codec_allows_row_scale(&config) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
@@ -126,7 +126,7 @@ static bb_status prepare(contest *task)
         task->x[j] = 1.0 + 1e-3 * (double)(j * 37 % 100);
     }
     BB_TRY(task->self->storage == NULL ? prepare_peer(task) : prepare_own(task));
-    // The ceiling's values do not matter, but for being there.
+    // The ceiling's values are arbitrary.
     BB_TRY(bb_gemv_peer_create(task->device, BB_GEMV_READ, task->sizes.rows, task->sizes.columns,
                                task->x, &task->ceiling));
     for (bb_index row = 0; row < task->sizes.rows; ++row) {
@@ -210,7 +210,7 @@ static void conclude(const contest *task, double error, bb_bench_outcome *out)
     double of_read = out->bytes / out->best_s / read_rate;
     out->binds = of_read >= 0.8 ? "bytes" : "instructions";
     (void)snprintf(out->detail, sizeof out->detail,
-                   "%td x %td, %.0f %% of read (%.0f GB/s), %.2f bits a value, error %.1e",
+                   "%td x %td, %.0f %% of read (%.0f GB/s), %.2f bits per value, error %.1e",
                    task->sizes.rows, task->sizes.columns, 100.0 * of_read, out->peer,
                    8.0 * task->matrix_bytes / values, error);
 }
@@ -242,7 +242,7 @@ bb_status bb_bench_gemv_cuda(const bb_bench_case *self, const bb_bench_setup *se
                     .together = (self->choice & BB_GEMV_AXES) != 0 ? BB_CODED_TOGETHER : 1};
     int rounds = setup->quick ? 3 : ROUNDS;
     BB_TRY(prepare(&task));
-    for (int round = -1; round < rounds; ++round) { // the first one warms up
+    for (int round = -1; round < rounds; ++round) { // negative rounds warm up
         double read = 0.0;
         double own = 0.0;
         BB_TRY(bb_gemv_peer_time(task.ceiling, REPEATS, &read));

@@ -12,10 +12,10 @@ struct bb_gemv_peer {
     bb_index rows, columns;
     int units; // multiprocessors
     int repeats;
-    size_t word; // bytes of a value
+    size_t word; // size of a value in bytes
     void *matrix, *x, *y;
-    void *partial; // [64][rows] of the split one
-    void *staging; // a row or y on the host
+    void *partial; // [64][rows] of the split product
+    void *staging; // host buffer for a row or y
     const bb_dense_library_cuda *library;
     cublasHandle_t handle;
 };
@@ -26,7 +26,7 @@ namespace
 constexpr int lanes = 256;
 constexpr int splits = 64;
 
-// Figure 9, the reduction of its last step spelled out.
+// Figure 9 with an explicit final reduction.
 __global__ void figure9(const float *__restrict__ matrix, const float *__restrict__ x,
                         bb_index columns, float *__restrict__ y)
 {
@@ -61,7 +61,7 @@ __global__ void add_splits(const float *partial, bb_index rows, float *y)
     }
 }
 
-// Eight loads of 16 bytes a thread under way.
+// Eight loads of 16 bytes per thread are in flight.
 __global__ void __launch_bounds__(lanes, 4)
     read_all(const float4 *__restrict__ values, bb_index count, float *out)
 {
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(lanes, 4)
             sum += four[k].x + four[k].y + four[k].z + four[k].w;
         }
     }
-    if (sum == 12345.678F) { // keeps the loads
+    if (sum == 12345.678F) { // prevents the loads from being optimised away
         *out = sum;
     }
 }
@@ -157,7 +157,7 @@ bb_status multiply_often(bb_queue *queue, bb_index, bb_index items, void *argume
     return BB_OK;
 }
 
-// A value's bytes of `count` values on the host, in the peer's format.
+// Converts `count` values on the host to the peer's format.
 void narrow(const bb_gemv_peer *peer, const double *values, bb_index count, void *out)
 {
     for (bb_index j = 0; j < count; ++j) {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Factorizations by panels on cuda devices against a rival on the same matrix: one round of each to
-// warm up and three that count, by the devices' clocks; the kernels that fill the matrix are not
+// Factorizations by panels on cuda devices against a rival on the same matrix: one warm-up round of
+// each and three measured ones, by the devices' clocks; kernels that fill the matrix are not
 // counted. Rivals of the rows:
 //     factor-*             cuSOLVER's potrf in fp32, in at most three rounds or two seconds
 //     *-two                the same panels on the first of the two devices; L may need both
-//     factor-*-swap        the same panels with L on the device, where it has room
-//     factor-*-cusolvermp  cusolverMpPotrf on the same two devices in the same arithmetic, in the
-//                          blocks and the grid that were quickest on two H200: 4096 on 2 x 1
+//     factor-*-swap        the same panels with L on the device, if it fits
+//     factor-*-cusolvermp  cusolverMpPotrf on the same two devices in the same arithmetic, with the
+//                          fastest blocks and grid on two H200: 4096 on 2 x 1
 // A solve has m = n / 9 right-hand sides that decay, swept forward and backward. Pivots, each of
-// which depends on all of L before it, are the rival's bits, and those of cuSOLVERMp within 1e-2 in
-// fp32 and 1e-11 in fp64 (4e-4 and 1e-13 on two H200): else there is no ratio but an error.
+// which depends on all earlier columns of L, must equal the rival's bit for bit, and those of
+// cuSOLVERMp within 1e-2 in fp32 and 1e-11 in fp64 (4e-4 and 1e-13 on two H200); otherwise there is
+// an error instead of a ratio.
 #include "bench/bench_sky.h"
 #include "bench/bench_source.h"
 #include "bench/panels/panel_bench.h"
@@ -34,27 +35,28 @@ enum {
     QUICK_N = 1368,
     QUICK_SWAP_N = 3000, // in groups of 1024 columns
     QUICK_BLOCK = 256,
-    SMALL_N = 32768, // below it panels are narrower
+    SMALL_N = 32768, // panels are narrower below it
     PEER_BLOCK = 4096
 };
 
 static const double enough_s = 2.0;
 
-// By --set; the time of a product depends on what it multiplies, as the GPU is at its power cap.
+// Selected by --set; the time of a product depends on its data, because the GPU is at its power
+// cap.
 typedef enum matrix_kind {
-    DECAY,      // far blocks vanish, condition 1e3; little power
-    RANDOM,     // blocks alike everywhere, condition 9; the most power
+    DECAY,      // distant blocks vanish, condition 1e3; low power
+    RANDOM,     // blocks are similar everywhere, condition 9; highest power
     COVARIANCE, // Cmm of nine sensors, scaled to a unit diagonal: the program's purpose
     KINDS,
 } matrix_kind;
 
 static const char *const kind_names[KINDS] = {"decay", "random", "covariance"};
 
-// Not moved once it is open.
+// Must not be moved after it is opened.
 typedef struct test_matrix {
     bb_matrix_source source;
     bb_device_source *twin;
-    double *scale; // [n] of the covariance, as bb_panel_cholesky_factor takes it; else NULL
+    double *scale; // [n] for the covariance, as in bb_panel_cholesky_factor; else NULL
     bb_noise noise;
     bb_bench_sky sky;
 } test_matrix;
@@ -64,11 +66,13 @@ static bb_status open_covariance(bb_index n, test_matrix *out)
     bb_status status = BB_OK;
     const bb_index lenslets = n == 1368 ? 10 : n == 34128 ? 50 : n == 100368 ? 86 : 0;
     double *diagonal = NULL;
-    BB_REQUIRE(lenslets > 0, BB_INVALID,
-               "no covariance of %td rows: --n 34128 or 100368, or --set decay or random", n);
+    BB_REQUIRE(
+        lenslets > 0, BB_INVALID,
+        "--n %td: no covariance of this size; use --n 34128 or 100368, or --set decay or random",
+        n);
     BB_TRY(bb_bench_sky_create_wide(lenslets, &out->sky));
     out->source = *bb_slope_covariance_source(out->sky.covariance);
-    BB_REQUIRE(out->source.rows == n, BB_INTERNAL, "covariance of %td rows, expected %td",
+    BB_REQUIRE(out->source.rows == n, BB_INTERNAL, "internal: covariance of %td rows, expected %td",
                out->source.rows, n);
     BB_TRY(BB_ALLOCATE(n, &diagonal));
     BB_TRY(BB_ALLOCATE(n, &out->scale));
@@ -108,11 +112,11 @@ typedef struct contest {
     bb_device_source *sides[GPUS];
     bb_bench_times own, rival;
     double *pivots, *rival_pivots;   // [n]
-    double taken_bytes, rival_bytes; // of the first device
-    double start_s;                  // to take the memory of a swapped L, page-locked
+    double taken_bytes, rival_bytes; // bytes used on the first device
+    double start_s;                  // time to allocate page-locked memory for a swapped L
     bb_panel_traffic traffic;
     bb_outcome outcome;
-    int solver_version, nccl_version; // of cuSOLVERMp
+    int solver_version, nccl_version; // versions for cuSOLVERMp
 } contest;
 
 static void leave(contest *task)
@@ -126,7 +130,7 @@ static void leave(contest *task)
     }
 }
 
-// `task` must not move afterwards.
+// `task` must not be moved afterwards.
 static bb_status enter(contest *task)
 {
     bb_status status = BB_OK;
@@ -173,7 +177,7 @@ done:
     return status;
 }
 
-// All rounds by panels; of the row itself with its joules in `out`, of a rival NULL.
+// Runs all rounds by panels; for the row itself with the energy in `out`, for a rival NULL.
 static bb_status play(contest *task, int gpus, const bb_panel_plan *plan, bb_bench_times *times,
                       double *pivots, double *taken_bytes, bb_bench_outcome *out)
 {
@@ -187,7 +191,7 @@ static bb_status play(contest *task, int gpus, const bb_panel_plan *plan, bb_ben
     const double start = bb_clock_seconds();
     BB_TRY(bb_panel_cholesky_create(gpus, task->devices, plan, &again.factor));
     task->start_s = bb_clock_seconds() - start;
-    for (int round = 0; round <= ROUNDS; ++round) { // the first one warms up
+    for (int round = 0; round <= ROUNDS; ++round) { // the first round warms up
         BB_TRY(factor_again(&again));
         if (task->outcome.kind != BB_OUTCOME_OK) {
             goto done;
@@ -202,14 +206,14 @@ static bb_status play(contest *task, int gpus, const bb_panel_plan *plan, bb_ben
     task->traffic = bb_panel_cholesky_traffic(again.factor);
     if (out != NULL) {
         BB_TRY(bb_bench_measure_energy(BB_DEVICE_CUDA, factor_again, &again, 1.0,
-                                       "the filling of the matrix", out));
+                                       "filling of the matrix", out));
     }
 done:
     bb_panel_cholesky_destroy(&again.factor);
     return status;
 }
 
-// The same panels on one device, or with L there.
+// Runs the same panels on one device, or with L on the device.
 static bb_status play_panels(contest *task)
 {
     bb_panel_plan plan = task->plan;
@@ -275,7 +279,8 @@ done:
     return status;
 }
 
-// A rival that a device has no room for, or a host no library, is left out, but for cuSOLVERMp.
+// Runs the rival. It is skipped if it does not fit on a device or lacks a library, except
+// cuSOLVERMp.
 static bb_status play_rival(contest *task)
 {
     bb_status status = BB_OK;
@@ -285,14 +290,15 @@ static bb_status play_rival(contest *task)
     status =
         (task->flags & (BB_PANEL_TWO | BB_PANEL_SWAP)) != 0 ? play_panels(task) : play_potrf(task);
     if (status == BB_MEMORY || status == BB_UNSUPPORTED) {
-        bb_log_warning("bench: no rival at n = %td: %s", task->plan.n, bb_status_message());
+        bb_log_warning("bench: skipping the rival at n = %td: %s", task->plan.n,
+                       bb_status_message());
         bb_status_clear();
         status = BB_OK;
     }
     return status;
 }
 
-// The largest relative difference of two pivots.
+// Largest relative difference of two pivots.
 static bb_status compare_pivots(const contest *task, double *out)
 {
     bb_status status = BB_OK;
@@ -326,18 +332,19 @@ static bb_status describe(const contest *task, bb_bench_outcome *out)
                        "; cuSOLVERMp %d (NCCL %d) in blocks of %td on 2 x 1, pivots differ by %.1e",
                        task->solver_version, task->nccl_version, peer_block(task), apart);
     } else if ((task->flags & BB_PANEL_SWAP) != 0) {
-        (void)snprintf(
-            beside, sizeof beside, ", %.0f GB up, %.0f down, %.0f GB of host taken in %.3g s%s",
-            1e-9 * task->traffic.host_to_device_bytes, 1e-9 * task->traffic.device_to_host_bytes,
-            1e-9 * need.host_bytes, task->start_s, compared ? "" : "; no room for L on the GPU");
+        (void)snprintf(beside, sizeof beside,
+                       ", %.0f GB up, %.0f down, %.0f GB of host memory allocated in %.3g s%s",
+                       1e-9 * task->traffic.host_to_device_bytes,
+                       1e-9 * task->traffic.device_to_host_bytes, 1e-9 * need.host_bytes,
+                       task->start_s, compared ? "" : "; L does not fit on the GPU");
     } else if ((task->flags & BB_PANEL_TWO) != 0) {
-        (void)snprintf(beside, sizeof beside, ", memory %.3f of one's%s",
+        (void)snprintf(beside, sizeof beside, ", memory %.3f of a single GPU%s",
                        compared ? task->taken_bytes / task->rival_bytes
                                 : need.device_bytes / bb_panel_plan_need(plan, 1).device_bytes,
-                       compared ? "" : " as planned: one has no room");
+                       compared ? "" : " as planned: it does not fit on one");
     }
     (void)snprintf(out->detail, sizeof out->detail,
-                   "n %td, m %td, %s, panel %td, %.2f GB planned, %.2f taken%s", plan->n,
+                   "n %td, m %td, %s, panel %td, %.2f GB planned, %.2f used%s", plan->n,
                    plan->sides, kind_names[task->kind], plan->block, 1e-9 * need.device_bytes,
                    1e-9 * task->taken_bytes, beside);
 done:
@@ -372,7 +379,7 @@ done:
     return status;
 }
 
-// The plan of a row at the size that is asked for, and its matrix.
+// Plans a row at the requested size, and opens its matrix.
 static bb_status choose(const bb_bench_case *self, const bb_bench_setup *setup, contest *task)
 {
     bb_status status = BB_OK;
@@ -399,7 +406,7 @@ static bb_status choose(const bb_bench_case *self, const bb_bench_setup *setup, 
     while (kind < KINDS && strcmp(kind_names[kind], set) != 0) {
         ++kind;
     }
-    BB_REQUIRE(kind < KINDS, BB_INVALID, "--set %s: %s accepts decay, random or covariance", set,
+    BB_REQUIRE(kind < KINDS, BB_INVALID, "--set %s: %s needs decay, random or covariance", set,
                self->name);
     task->kind = (matrix_kind)kind;
 done:
@@ -413,7 +420,7 @@ bb_status bb_panel_bench(const bb_bench_case *self, const bb_bench_setup *setup,
     contest task = {0};
     BB_TRY(choose(self, setup, &task));
     BB_REQUIRE(bb_device_count(BB_DEVICE_CUDA, NULL, 0) >= task.gpus, BB_UNSUPPORTED,
-               "one GPU, expected two");
+               "there is one GPU, expected two");
     BB_TRY(compete(&task, out));
 done:
     leave(&task);

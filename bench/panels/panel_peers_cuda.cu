@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Collective calls of cuSOLVERMp (a grid, a factorization) run on one thread per device. Both
-// threads end, and failures are looked at, before the next such call: a device that has no memory
-// leaves none waiting for it.
+// threads end, and failures are checked, before the next collective call, so that a device without
+// memory does not leave the other waiting.
 #include "bench/panels/panel_peers.h"
 #include "core/device/device_cuda.h"
 #include "core/memory.h"
@@ -14,8 +14,8 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-// Returns from the function where a call of cuSOLVER or cuSOLVERMp failed: BB_MEMORY where it ran
-// out of memory, else BB_DEVICE.
+// Returns from the function if a call of cuSOLVER or cuSOLVERMp failed: BB_MEMORY if it ran out of
+// memory, else BB_DEVICE.
 #define BB_CUSOLVER_TRY(call)                                                                      \
     do {                                                                                           \
         cusolverStatus_t result_ = (call);                                                         \
@@ -29,18 +29,18 @@
 namespace
 {
 
-// A matrix, a stream and the memory of a factorization on one device.
+// Matrix, stream and memory of a factorization on one device.
 struct site {
     const bb_device_source *matrix;
     cudaStream_t stream;
     cudaEvent_t begin, end;
     void *values, *workspace, *host_workspace;
     void *info;               // int
-    size_t bytes, host_bytes; // of the workspaces
-    double seconds;           // of the last factorization
+    size_t bytes, host_bytes; // sizes of the workspaces
+    double seconds;           // time of the last factorization
 };
 
-// Makes the device the current one.
+// Makes the device current and allocates its objects.
 bb_status open_site(site *s, size_t value_bytes)
 {
     bb_device_report report;
@@ -59,7 +59,7 @@ bb_status take_workspaces(site *s)
     return bb_memory_allocate(static_cast<bb_index>(s->host_bytes), 1, &s->host_workspace);
 }
 
-// After `begin` was recorded and the call of `name` queued.
+// Call it after `begin` was recorded and the call of `name` queued.
 bb_status finish_call(site *s, const char *name)
 {
     float milliseconds = 0.0F;
@@ -69,7 +69,7 @@ bb_status finish_call(site *s, const char *name)
     BB_CUDA_TRY(cudaEventElapsedTime(&milliseconds, s->begin, s->end));
     BB_CUDA_TRY(cudaMemcpy(&info, s->info, sizeof info, cudaMemcpyDeviceToHost));
     if (info != 0) {
-        return bb_status_set(BB_INTERNAL, __FILE__, __LINE__, "%s gave %d", name, info);
+        return bb_status_set(BB_INTERNAL, __FILE__, __LINE__, "%s failed with code %d", name, info);
     }
     s->seconds = 1e-3 * static_cast<double>(milliseconds);
     return BB_OK;
@@ -138,7 +138,7 @@ extern "C" bb_status bb_panel_peers_potrf(const bb_device_source *matrix, double
 namespace
 {
 
-// Opaque there.
+// Opaque types of the libraries.
 typedef struct bb_nccl_team *bb_nccl_team_t;
 typedef struct bb_mp_handle *bb_mp_handle_t;
 typedef struct bb_mp_grid *bb_mp_grid_t;
@@ -146,8 +146,8 @@ typedef struct bb_mp_matrix *bb_mp_matrix_t;
 
 enum { BB_NCCL_SUCCESS = 0, BB_MP_COLUMN_MAJOR = 0 };
 
-// Entry points as the headers of 0.9.1 and 2.29 declare them. Indices of matrices start at 1;
-// blocks are square for potrf; a local matrix is column-major.
+// Entry points as declared in the headers of 0.9.1 and 2.29. Indices of matrices start at 1; blocks
+// are square for potrf; a local matrix is column-major.
 struct library {
     int (*nccl_version)(int *version);
     int (*join)(bb_nccl_team_t *members, int count, const int *devices);
@@ -178,8 +178,8 @@ struct library {
 
 library loaded;
 
-// Looked up when first asked for, so that neither library is needed to build or to start: NCCL
-// first, to which the other one is linked.
+// Loaded on first use, so that neither library is needed to build or start: NCCL first, because
+// cuSOLVERMp is linked to it.
 bb_status load()
 {
     static const char *const files[2][2] = {{"libnccl.so.2", "libnccl.so"},
@@ -210,8 +210,8 @@ bb_status load()
         if (handles[i] == nullptr) {
             return bb_status_set(
                 BB_UNSUPPORTED, __FILE__, __LINE__,
-                "no cuSOLVERMp here (pip's nvidia-cusolvermp-cu13 and nvidia-nccl-cu13 "
-                "from 2.29 on, by LD_LIBRARY_PATH): %s",
+                "cuSOLVERMp is not available (install nvidia-cusolvermp-cu13 and nvidia-nccl-cu13 "
+                "from version 2.29 with pip and set LD_LIBRARY_PATH): %s",
                 dlerror());
         }
     }
@@ -219,7 +219,7 @@ bb_status load()
         void *address = dlsym(handles[call.file], call.name);
         if (address == nullptr) {
             return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                                 "this cuSOLVERMp or NCCL has no %s", call.name);
+                                 "the installed cuSOLVERMp or NCCL has no %s", call.name);
         }
         memcpy(call.place, &address, sizeof address);
     }
@@ -228,7 +228,7 @@ bb_status load()
 
 enum { GPUS = BB_CUSOLVERMP_GPUS };
 
-// Data of one device, at its place in the grid.
+// Data of one device, at its position in the grid.
 struct part : site {
     bb_cusolvermp_peer *peer;
     int ordinal, row;
@@ -236,9 +236,9 @@ struct part : site {
     bb_mp_handle_t handle;
     bb_mp_grid_t grid;
     bb_mp_matrix_t descriptor;
-    bb_index rows; // of its values, which lie column by column
+    bb_index rows; // of its column-major values
     void *scale;
-    bb_status status; // of its thread
+    bb_status status; // status of its thread
     bb_status_record record;
 };
 
@@ -274,17 +274,18 @@ void *make_visit(void *context)
 {
     const visit *v = static_cast<const visit *>(context);
     part *p = v->place;
-    p->status = cudaSetDevice(p->ordinal) == cudaSuccess
-                    ? v->call(p)
-                    : bb_status_set(BB_DEVICE, __FILE__, __LINE__, "no GPU %d", p->ordinal);
+    p->status =
+        cudaSetDevice(p->ordinal) == cudaSuccess
+            ? v->call(p)
+            : bb_status_set(BB_DEVICE, __FILE__, __LINE__, "GPU %d is not available", p->ordinal);
     if (p->status != BB_OK) {
         bb_status_save(&p->record);
     }
     return nullptr;
 }
 
-// On a thread for each device, the first one's being the caller's, since the libraries wait in one
-// for the other.
+// Runs on one thread for each device, the first being the caller's, since the libraries wait for
+// both.
 bb_status visit_both(bb_cusolvermp_peer *peer, step call)
 {
     static_assert(GPUS == 2, "a second thread that fails to start must leave none waiting");
@@ -292,7 +293,8 @@ bb_status visit_both(bb_cusolvermp_peer *peer, step call)
     visit second = {&peer->parts[1], call};
     pthread_t thread;
     if (pthread_create(&thread, nullptr, make_visit, &second) != 0) {
-        return bb_status_set(BB_MEMORY, __FILE__, __LINE__, "no thread for the second GPU");
+        return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
+                             "cannot start a thread for the second GPU");
     }
     (void)make_visit(&first);
     (void)pthread_join(thread, nullptr);
@@ -327,7 +329,7 @@ bb_status upload_scale(part *p, const double *scale)
     return status;
 }
 
-// Allocations of one device.
+// Allocates the memory of one device.
 bb_status prepare(part *p, const double *scale)
 {
     const bb_cusolvermp_peer *peer = p->peer;
@@ -336,7 +338,7 @@ bb_status prepare(part *p, const double *scale)
         static_cast<size_t>(p->rows) * static_cast<size_t>(peer->n) * value_bytes(peer);
     BB_RETURN_IF_FAILED(open_site(p, bytes));
     BB_CUDA_TRY(cudaGetDevice(&p->ordinal));
-    // Zero above the diagonal.
+    // Clears the triangle above the diagonal.
     BB_RETURN_IF_FAILED(bb_device_zero(p->matrix->device, p->values, bytes));
     BB_RETURN_IF_FAILED(upload_scale(p, scale));
     BB_CUSOLVER_TRY(loaded.create(&p->handle, p->ordinal, p->stream));
@@ -375,8 +377,8 @@ bb_status lay_out(part *p)
     return take_workspaces(p);
 }
 
-// The lower triangle of D A D in the blocks that the device holds. They lie column by column, which
-// are rows of a source that is symmetric.
+// Fills the lower triangle of D A D in the blocks of the device. They are column-major, which
+// equals rows of the symmetric source.
 bb_status fill(const part *p)
 {
     const bb_cusolvermp_peer *peer = p->peer;
@@ -508,7 +510,7 @@ extern "C" bb_status bb_cusolvermp_peer_pivots(const bb_cusolvermp_peer *peer, d
         const bb_index size = n - first < block ? n - first : block;
         const char *values = static_cast<const char *>(p.values) +
                              (first * p.rows + k / GPUS * block) * static_cast<bb_index>(bytes);
-        // A pivot a row: they are a column's length and a value apart.
+        // One pivot for each row: their stride is a column plus a value.
         BB_CUDA_TRY(cudaMemcpy2D(out + first, sizeof(double), values,
                                  static_cast<size_t>(p.rows + 1) * bytes, bytes,
                                  static_cast<size_t>(size), cudaMemcpyDeviceToHost));

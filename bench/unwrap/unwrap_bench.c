@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A noisy phase unwrapped, from host memory to host memory: kernels of the language against least
-// squares by one cosine transform and against the same steps in C, both on the cpu, in the same
-// rounds. And as a stream has it, from the wrapped phase on the device to the phase there, in as
-// many cycles and reweightings, by the device's own clock.
+// Unwrapping of a noisy phase, from host memory to host memory: kernels of the language against
+// least squares by one cosine transform and against the same steps in C, both on the cpu, in the
+// same rounds. Also as in a stream, from the wrapped phase on the device to the phase there, with
+// as many cycles and reweightings, by the device's clock.
 #include "bench/bench.h"
 #include "bench/unwrap/unwrap_peers.h"
 #include "core/clock.h"
@@ -23,21 +23,21 @@ static const double noise_rad = 0.3;
 typedef struct unwrap_run {
     bb_index size, points;
     double *truth, *wrapped, *phase;         // [size][size]
-    double *transformed_phase, *loops_phase; // of the peers
+    double *transformed_phase, *loops_phase; // results of the peers
     unsigned char *mask;
     bb_device *device;
     bb_kernel_context *context;
     bb_unwrap *unwrap, *streamed;
-    bb_device_graph *graph; // of the streamed one
+    bb_device_graph *graph; // graph of the streamed run
     bb_unwrap_dct *dct;
     bb_unwrap_loops *loops;
     bb_unwrap_counts counts;
     bb_unwrap_report report;
-    bb_bench_times total, solve, queued; // of the kernels
+    bb_bench_times total, solve, queued; // times of the kernels
     bb_bench_times dct_whole, loops_whole;
 } unwrap_run;
 
-// A hill, a dip and a saddle, lower where there are fewer points, and noise.
+// Hill, dip and saddle, lower if there are fewer points, plus noise.
 static bb_status make_phase(unwrap_run *run)
 {
     bb_status status = BB_OK;
@@ -64,7 +64,7 @@ done:
     return status;
 }
 
-// Points whose cycle is not the most frequent one.
+// Number of points whose cycle is not the most frequent one.
 static bb_index count_wrong(const unwrap_run *run, const double *phase)
 {
     bb_index found[TURNS] = {0};
@@ -86,7 +86,7 @@ static bb_status queue(void *unwrap)
     return bb_unwrap_queue(unwrap);
 }
 
-// An unwrapper that decides nothing on the way, and a phase for it on the device.
+// Prepares an unwrapper without data-dependent decisions, and a phase for it on the device.
 static bb_status prepare_stream(unwrap_run *run, bb_unwrap_config config)
 {
     bb_status status = BB_OK;
@@ -118,7 +118,8 @@ static bb_status prepare(unwrap_run *run, const bb_bench_case *self)
     BB_TRY(bb_unwrap_create(run->context, &config, run->mask, run->size, run->size, &run->unwrap));
     BB_TRY(bb_unwrap_dct_create(run->size, run->size, &run->dct));
     BB_TRY(bb_unwrap_loops_create(run->size, run->size, &run->loops));
-    BB_TRY(bb_unwrap_run(run->unwrap, run->wrapped, run->phase, &run->report)); // compiles
+    BB_TRY(
+        bb_unwrap_run(run->unwrap, run->wrapped, run->phase, &run->report)); // compiles the kernels
     run->counts = (bb_unwrap_counts){.reweighted = run->report.reweighted,
                                      .reweight_cycles = config.method.reweight_cycles};
     run->counts.cycles =
@@ -168,8 +169,8 @@ static void release(unwrap_run *run)
     BB_RELEASE(&run->mask);
 }
 
-// Times in ms, on the device, of the solve and whole, and wrong points: of the kernels, of the
-// transforms, of the loops.
+// Describes times in ms, of the stream on the device, of the solve and in total, and wrong points:
+// for the kernels, the transforms and the loops.
 static void tell(const unwrap_run *run, bb_bench_outcome *out)
 {
     (void)snprintf(out->detail, sizeof out->detail,

@@ -16,11 +16,11 @@ struct bb_unwrap_dct {
     float *field, *spectrum;            // [rows][columns]
     float *across_shares, *down_shares; // [columns], [rows]: eigenvalues of the two directions
     fftwf_plan forward, backward;
-    bb_index threads;      // of the plans
-    const double *wrapped; // of the run
+    bb_index threads;      // number of threads of the plans
+    const double *wrapped; // input of the run
 };
 
-// The thread's sums over whole rows.
+// Sums of a thread over whole rows.
 typedef struct congruence {
     const double *wrapped;
     const float *solution;
@@ -106,7 +106,7 @@ done:
     return status;
 }
 
-// The threads that the next plans take.
+// Number of threads for the next plans.
 static bb_index plan_threads(void)
 {
 #ifdef BB_HAVE_FFTW_THREADS
@@ -142,7 +142,7 @@ bb_status bb_unwrap_dct_create(bb_index columns, bb_index rows, bb_unwrap_dct **
     dct->backward = fftwf_plan_r2r_2d((int)rows, (int)columns, dct->spectrum, dct->field,
                                       FFTW_REDFT01, FFTW_REDFT01, FFTW_MEASURE);
     BB_REQUIRE(dct->forward != NULL && dct->backward != NULL, BB_MEMORY,
-               "no plan of a cosine transform of %td x %td", columns, rows);
+               "cannot plan a cosine transform of %td x %td", columns, rows);
     *out = dct;
     dct = NULL;
 done:
@@ -169,7 +169,7 @@ void bb_unwrap_dct_destroy(bb_unwrap_dct **dct)
     BB_RELEASE(dct);
 }
 
-// Gradients out of a point less those into it; none leads out of the field.
+// Divergence of a row: outgoing minus incoming gradients; the flux over the border is zero.
 BB_CLONES static void diverge_row(const double *row, const double *above, const double *below,
                                   bb_index columns, float *out)
 {
@@ -202,7 +202,7 @@ BB_CLONES static void divide_row(const float *across, float down, float scale, b
 {
     for (bb_index x = 0; x < columns; ++x) {
         const float share = across[x] + down;
-        row[x] = share < 0.0F ? scale * row[x] / share : 0.0F; // the mean is free
+        row[x] = share < 0.0F ? scale * row[x] / share : 0.0F; // the mean is undetermined
     }
 }
 

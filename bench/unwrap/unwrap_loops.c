@@ -9,7 +9,7 @@
 
 enum { LEVELS = 32, MARGIN = 4, BINS = 1 << 16, STRIDE = 4, SMALL = 4096 };
 
-// Fields [-MARGIN..rows + MARGIN)[stride] whose margins are zero; a pointer is to the point (0, 0).
+// Fields [-MARGIN..rows + MARGIN)[stride] with zero margins; a pointer is to the point (0, 0).
 typedef struct level {
     bb_index columns, rows, stride;
     float *u, *f, *wx, *wy;
@@ -19,12 +19,12 @@ typedef struct level {
 struct bb_unwrap_loops {
     level levels[LEVELS];
     int count;
-    float *gx, *gy, *bx, *by, *sums, *counts; // as of the finest level
+    float *gx, *gy, *bx, *by, *sums, *counts; // size of the finest level
     float *memory;
     bb_index *bins; // [BINS]
     double scale, limit, softness;
     const double *wrapped;
-    int task_level, colour; // what the threads work on
+    int task_level, colour; // arguments of the threads' task
 };
 
 static float wrap(float difference)
@@ -88,7 +88,7 @@ void bb_unwrap_loops_destroy(bb_unwrap_loops **loops)
     BB_RELEASE(loops);
 }
 
-// Runs a task over rows of a level, small ones on the caller alone.
+// Runs a task over rows of a level, small ones on the calling thread only.
 static bb_status over_rows(bb_unwrap_loops *loops, int index, bb_index rows, bb_range_task task)
 {
     const level *grid = &loops->levels[index];
@@ -140,7 +140,7 @@ static float residual_of(const level *grid, bb_index p)
            grid->wy[p] * (u[p + stride] - u[p]) - grid->wy[p - stride] * (u[p - stride] - u[p]);
 }
 
-// Residuals are added, corrections start from zero. Beyond an odd edge all is zero.
+// Residuals are summed, corrections start from zero. Values beyond an odd edge are zero.
 BB_CLONES static void restrict_row(const level *fine, const level *coarse, bb_index y)
 {
     for (bb_index x = 0; x < coarse->columns; ++x) {
@@ -162,7 +162,7 @@ static bb_status restrict_rows(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// Weights of coarse edges are half the sum of the two beneath.
+// Weights of coarse edges are half the sum of the two fine ones.
 BB_CLONES static bb_status coarsen_rows(void *context, bb_index begin, bb_index end)
 {
     const bb_unwrap_loops *loops = context;
@@ -178,7 +178,7 @@ BB_CLONES static bb_status coarsen_rows(void *context, bb_index begin, bb_index 
     return BB_OK;
 }
 
-// Bilinear interpolation of one row, the nearer and the farther of the coarse ones.
+// Interpolates one row bilinearly from the nearer and the farther coarse row.
 BB_CLONES static void prolong_row(const float *nearer, const float *farther, bb_index columns,
                                   bb_index coarse_columns, float *u)
 {
@@ -270,7 +270,7 @@ BB_CLONES static bb_status sum_rows(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// Residual of gradients against the means, in bx and by.
+// Residual of gradients relative to the means, in bx and by.
 BB_CLONES static bb_status residual_rows(void *context, bb_index begin, bb_index end)
 {
     const bb_unwrap_loops *loops = context;
@@ -292,7 +292,7 @@ BB_CLONES static bb_status residual_rows(void *context, bb_index begin, bb_index
     return BB_OK;
 }
 
-// From the median of the sizes of residuals, of every fourth row and column.
+// Limit from the median magnitude of residuals, in every fourth row and column.
 static void find_limit(bb_unwrap_loops *loops)
 {
     const level *grid = &loops->levels[0];
@@ -316,8 +316,8 @@ static void find_limit(bb_unwrap_loops *loops)
     loops->limit = fmin(fmax(3.0 * loops->scale, 1.0), 1.3);
 }
 
-// Gradients beyond the limit become their neighbours' mean, of next to no weight; bx and by become
-// what reweighting starts from.
+// Replaces gradients beyond the limit by their neighbours' mean with almost zero weight; bx and by
+// become the initial values of the reweighting.
 BB_CLONES static bb_status reject_rows(void *context, bb_index begin, bb_index end)
 {
     const bb_unwrap_loops *loops = context;

@@ -9,29 +9,30 @@
 
 /// Plain least squares (Ghiglia and Romero 1994, J. Opt. Soc. Am. A 11(1)): divergence of the
 /// wrapped gradients, cosine transform, division by the eigenvalues of the Laplace operator, and
-/// back. The transforms are FFTW's, planned by measurement, on all threads where FFTW has threads.
+/// inverse transform. The transforms are FFTW's, planned by measurement, on all threads if FFTW
+/// supports threads.
 typedef struct bb_unwrap_dct bb_unwrap_dct;
 
-/// Plans and memory. Errors: BB_MEMORY. Owner: the caller.
+/// Allocates plans and memory. Errors: BB_MEMORY. The caller owns `*out`.
 BB_CHECKED bb_status bb_unwrap_dct_create(bb_index columns, bb_index rows, bb_unwrap_dct **out);
 void bb_unwrap_dct_destroy(bb_unwrap_dct **dct);
 
-/// Threads of the transforms.
+/// Number of threads of the transforms.
 bb_index bb_unwrap_dct_threads(const bb_unwrap_dct *dct);
 
 /// From `wrapped` [rows][columns] in rad to the congruent `phase`.
 BB_CHECKED bb_status bb_unwrap_dct_run(bb_unwrap_dct *dct, const double *wrapped, double *phase);
 
-/// The steps of solvers/unwrap/unwrap.h but the settling of points without an edge: rejection by
-/// residuals of gradients, V(2,1) cycles of red-black sweeps, reweighting, congruence. Loops in C
-/// over rows with a margin of zeros, on all threads, compiled for the processor's vectors.
+/// The steps of solvers/unwrap/unwrap.h except the assignment of points without an edge: rejection
+/// by residuals of gradients, V(2,1) cycles of red-black sweeps, reweighting, congruence. Loops in
+/// C over rows with a margin of zeros, on all threads, compiled for the processor's vectors.
 typedef struct bb_unwrap_loops bb_unwrap_loops;
 
-/// Memory. Errors: BB_MEMORY. Owner: the caller.
+/// Allocates memory. Errors: BB_MEMORY. The caller owns `*out`.
 BB_CHECKED bb_status bb_unwrap_loops_create(bb_index columns, bb_index rows, bb_unwrap_loops **out);
 void bb_unwrap_loops_destroy(bb_unwrap_loops **loops);
 
-/// Cycles of the first least squares; how often weights are made anew, and the cycles after each.
+/// Cycles of the first least squares; number of reweightings, and cycles after each.
 typedef struct bb_unwrap_counts {
     bb_index cycles, reweighted, reweight_cycles;
 } bb_unwrap_counts;
@@ -40,8 +41,8 @@ typedef struct bb_unwrap_counts {
 BB_CHECKED bb_status bb_unwrap_loops_run(bb_unwrap_loops *loops, const bb_unwrap_counts *counts,
                                          const double *wrapped, double *phase);
 
-/// The last step of both: turns `wrapped` into the phase that is congruent with it and nearest to
-/// `solution` [rows][stride] and a piston, which comes from what they differ by.
+/// Last step of both: computes from `wrapped` the congruent phase nearest to `solution`
+/// [rows][stride] plus a piston, the mean of their differences.
 BB_CHECKED bb_status bb_unwrap_peers_congruent(const double *wrapped, const float *solution,
                                                bb_index stride, bb_index columns, bb_index rows,
                                                double *phase);

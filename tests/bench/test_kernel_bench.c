@@ -49,7 +49,8 @@ TEST(names_of_kernels_are_checked)
     check_fails(measure("kernel-maxi-sp-cpu", &setup, &outcome), BB_INVALID, "did you mean max?");
     check_fails(measure("kernel-cpu", &setup, &outcome), BB_INVALID, "expected kernel-NAME-sp");
     check_fails(measure("kernel-max-cpu", &setup, &outcome), BB_INVALID, "expected kernel-NAME-sp");
-    check_fails(measure("kernel-max-sp", &setup, &outcome), BB_INVALID, "no benchmark 'kernel-max");
+    check_fails(measure("kernel-max-sp", &setup, &outcome), BB_INVALID,
+                "unknown benchmark 'kernel-max");
     check_fails(measure("kernel-max-sp-cpu", &setup, &outcome), BB_INVALID, "has no set vast");
 }
 

@@ -41,7 +41,7 @@ TEST(devices_are_skipped_where_the_cpu_was_asked_for)
     check_ok(
         bb_bench_measure_case(&row, &(bb_bench_setup){.quick = true, .cpu_only = true}, &outcome));
     assert_true(isnan(outcome.best_s));
-    assert_string_equal(outcome.detail, "device cpu was asked for");
+    assert_string_equal(outcome.detail, "skipped by --device cpu");
 }
 
 static phase_map make_map(bb_index columns, bb_index rows, double noise)
