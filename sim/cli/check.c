@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget check: the plan of a study; nothing is computed, nothing is written. It ends as `run`
-// would where that refuses.
+// bitbudget check: prints the plan of a study without computing or writing anything. It refuses the
+// studies that `run` refuses.
 #include "core/memory.h"
 #include "sim/cli/command.h"
 #include "sim/run/device_choice.h"
@@ -29,7 +29,7 @@ done:
     return status;
 }
 
-// Memory that this machine lacks; for another machine it is an error below.
+// Describes a shortage of memory on this machine; require() reports one of --machine as an error.
 static bb_status judge(const bb_options *options, const bb_plan *plan, char shortage[BB_PLAN_LINE])
 {
     bb_status status = BB_OK;
@@ -43,7 +43,7 @@ done:
     return status;
 }
 
-// Refuses what this machine, or the one of --machine, cannot run.
+// Refuses a study that this machine, or the machine of --machine, cannot run.
 static bb_status require(const bb_options *options, const bb_plan *plan)
 {
     bb_status status = BB_OK;
@@ -84,7 +84,7 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     BB_TRY(bb_file_list_refuse(&inputs, path));
     BB_TRY(bb_dump_check(run.dump, experiment->operators));
     BB_REQUIRE(!options->fields || experiment->list_fields != NULL, BB_INVALID,
-               "--fields: a study of %s exposes no fields", experiment->name);
+               "--fields: experiment %s has no fields to list; remove --fields", experiment->name);
     BB_TRY(bb_study_place_failure(experiment->plan(study, &run, &plan), config));
     BB_TRY(judge(options, &plan, shortage));
     (void)printf("%s: ", experiment->name);
@@ -92,7 +92,7 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     (void)printf("\n");
     bb_text_print(bb_text_string(&plan.lines), stdout);
     print_bytes("memory on the host", plan.host_bytes);
-    if (plan.device_bytes > 0.0) { // nothing of `run` is there on the host alone
+    if (plan.device_bytes > 0.0) { // the host share alone is not printed by `run`
         print_bytes("memory on the device", plan.device_bytes);
     }
     if (shortage[0] != '\0') {

@@ -29,7 +29,7 @@ static bb_status act(const bb_command *found, int first, int argument_count, cha
     bb_status status = BB_OK;
     const bool is_first = bb_team_joined()->rank == 0;
     bb_text help = {0};
-    char **sorted = NULL; // parsing moves operands to the end; the record keeps the order typed
+    char **sorted = NULL; // parsing moves operands to the end; the original order is recorded
     BB_TRY(BB_ZEROED(argument_count + 2, &sorted));
     sorted[0] = arguments[0];
     sorted[1] = (char *)(uintptr_t)found->name;
@@ -45,11 +45,11 @@ static bb_status act(const bb_command *found, int first, int argument_count, cha
         goto done;
     }
     BB_REQUIRE(options->operand_count >= found->fewest && options->operand_count <= found->most,
-               BB_INVALID, "%td operands; see '%s%s --help'", options->operand_count,
-               bb_option_program(found->name), found->name);
+               BB_INVALID, "wrong number of operands (%td); see '%s%s --help'",
+               options->operand_count, bb_option_program(found->name), found->name);
     bb_log_set_level(is_first ? options->level : BB_LOG_SILENT);
     BB_TRY(bb_hdf5_library_start());
-    if (is_first) { // of others the first says what a signal costs
+    if (is_first) { // only the first process reports the loss caused by a signal
         BB_TRY(bb_interrupt_install());
     }
     if (is_first && !found->is_collective) {
@@ -81,8 +81,7 @@ static bool asks_for(const char *argument, const char *brief, const char *full)
     return strcmp(argument, brief) == 0 || strcmp(argument, full) == 0;
 }
 
-// Whether all that was printed arrived, as far as whoever reads it wanted: a reader of a pipe may
-// leave.
+// True if all output was written. A closed pipe counts as written: its reader may stop early.
 static bool is_printed(void)
 {
     if (fflush(stdout) == 0 && ferror(stdout) == 0) {
@@ -95,7 +94,7 @@ static bool is_printed(void)
     return gone;
 }
 
-// The first process of a team is given a second to say what all find, and to end all.
+// Gives the first process of a team one second to print a common error and to end the others.
 static void wait_for_first(void)
 {
     const struct timespec second = {.tv_sec = 1};
@@ -104,7 +103,7 @@ static void wait_for_first(void)
     }
 }
 
-// "process 2 of 4: " of a process other than the first of a team.
+// Prefix "process 2 of 4: " for every process of a team except the first.
 static const char *name_process(void)
 {
     static char text[48];
@@ -121,10 +120,12 @@ static int conclude(const char *program, bb_status status, const bb_options *opt
 {
     bb_threads_stop();
     if ((status == BB_OK || status == BB_DIFFERENT) && !is_printed()) {
-        status =
-            bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to stdout: %s", strerror(errno));
+        status = bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to standard output: %s",
+                               strerror(errno));
     }
-    if (status != BB_OK && status != BB_DIFFERENT) { // that is the answer, and printed
+    if (status != BB_OK &&
+        status !=
+            BB_DIFFERENT) { // Prints the message of a failed status and returns the exit code.
         const char *job = bb_log_job();
         bb_log_clear();
         (void)fprintf(stderr, "%s: %s%s%s%s\n", program, name_process(), bb_status_message(),
@@ -190,7 +191,7 @@ bb_status bb_command_load_text(const bb_options *options, const bb_experiment_ta
         overrides[count++] = device;
     }
     BB_REQUIRE(strcmp(options->operands[0], "-") != 0 || bb_team_joined()->size == 1, BB_INVALID,
-               "a study from standard input reaches one of %d processes, expected a file",
+               "a study from standard input reaches only one of %d processes; give a file",
                bb_team_joined()->size);
     if (file == NULL) {
         BB_TRY(bb_study_file_find(options->operands[0], &path));
@@ -246,7 +247,7 @@ done:
     return status;
 }
 
-// The file of a source of frames, or every file of its folder.
+// Adds the file of a frame source, or every file of its folder.
 static bb_status add_source(const char *source, bb_file_list *inputs)
 {
     bb_status status = BB_OK;
@@ -285,8 +286,8 @@ bb_status bb_command_inputs(const bb_options *options, const bb_config *config,
     }
     BB_TRY(add_source(options->live.source, inputs));
     status = bb_wisdom_file_place(options->kernel.wisdom, &wisdom);
-    BB_REQUIRE(status != BB_MEMORY, BB_MEMORY, "host memory exhausted: the name of a file");
-    BB_TRY(bb_file_list_add(inputs, wisdom)); // none without a home
+    BB_REQUIRE(status != BB_MEMORY, BB_MEMORY, "host memory exhausted by a file name");
+    BB_TRY(bb_file_list_add(inputs, wisdom)); // NULL without a home directory
     BB_TRY(config == NULL ? BB_OK : add_study(config, inputs));
 done:
     BB_RELEASE(&wisdom);

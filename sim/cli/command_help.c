@@ -35,8 +35,8 @@ done:
     return status;
 }
 
-// Words of one line, broken so that none ends beyond WIDTH; `column` is where it starts, `indent`
-// where the next ones do.
+// Adds a line wrapped at WIDTH. `column` is the column of its first word, `indent` that of the
+// following lines.
 static bb_status wrap(const char *line, bb_index length, bb_index column, bb_index indent,
                       bb_text *out)
 {
@@ -154,7 +154,7 @@ done:
     return status;
 }
 
-// A text in troff: what it would take for its own stands for itself.
+// Adds a text with the special characters of troff escaped.
 static bb_status add_troff(const char *text, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -192,7 +192,7 @@ done:
     return status;
 }
 
-// Paragraphs; lines that start with a blank are examples.
+// Adds paragraphs; lines that start with a blank are examples.
 static bb_status add_paragraphs(const char *text, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -424,7 +424,7 @@ bb_status bb_command_help(const bb_options *options, const bb_experiment_table *
     const bb_command *command = NULL;
     const char *name = options->operand_count > 0 ? options->operands[0] : NULL;
     BB_REQUIRE(!options->list || (name == NULL && !options->man), BB_INVALID,
-               "--list prints all pages: no name, no --man");
+               "--list prints all pages; remove the name and --man");
     if (options->list) {
         BB_TRY(bb_command_help_list(experiments, &text));
     } else if (options->man) {

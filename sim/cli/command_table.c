@@ -43,10 +43,10 @@ static const bb_command table[] = {
       BB_OPTION_DUMP, BB_OPTION_VERIFY},
      1, INTPTR_MAX, BB_OPERAND_RESULT, "simulate the study of a result file again",
      "rerun FILE.h5 [key=value ...] [options]",
-     "Runs the study recorded in a result file. Input files of the study must be unchanged at their "
-     "recorded paths; key=value gives other paths. Generated kernels use the recorded variants unless "
-     "a key of kernels is given. Recorded output folders (cache_folder, swap_dir) are ignored; set "
-     "them by key=value.",
+     "Runs the study recorded in a result file. Input files of the study must be unchanged at "
+     "their recorded paths; key=value gives other paths. Generated kernels use the recorded "
+     "variants unless a key of kernels is set. Recorded output folders (cache_folder, swap_dir) "
+     "are ignored; set them by key=value.",
      .words = {{"output", "result file; default outputs/<name of the file>-rerun.h5"}}},
     {"check", bb_command_check,
      {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL,
@@ -55,8 +55,8 @@ static const bb_command table[] = {
      1, INTPTR_MAX, BB_OPERAND_CONFIG, "check a study and print its plan; nothing is computed",
      "check CONFIG [key=value ...] [options of run]",
      "Checks a study and prints its plan: sizes, memory, time, output. Nothing is computed or "
-     "written. Options are those of run. A study that run refuses gives the same error and exit "
-     "code." CONFIG_TEXT,
+     "written. The options are those of run. If run refuses a study, check prints the same error "
+     "and returns the same exit code." CONFIG_TEXT,
      .words = {{"output", RESULT_FILE}}, .is_collective = true},
     {"config", bb_command_config,
      {BB_OPTION_LIST, BB_OPTION_FORMAT, BB_OPTION_RESOLVED, BB_OPTION_DEVICE, BB_OPTION_OUTPUT,
@@ -68,7 +68,7 @@ static const bb_command table[] = {
      "--upgrade preserves comments except in rewritten groups. It does not rename keys in a base or "
      "in the axes of a sweep." CONFIG_TEXT,
      .words = {{"list", "print every key with type, unit, range, default and meaning"},
-      {"format", "of --list: table, or md for tables of Markdown"}}},
+      {"format", "with --list: table, or md for Markdown tables"}}},
     {"outputs", bb_command_outputs, {BB_OPTION_LIST, BB_OPTION_LEVEL}, 0, 1, BB_OPERAND_EXPERIMENT,
      "list the datasets that a run may write",
      "outputs --list [EXPERIMENT]",
@@ -99,39 +99,40 @@ static const bb_command table[] = {
     {"plot", bb_command_plot,
      {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_LIST, BB_OPTION_PICTURE, BB_OPTION_SIZE,
       BB_OPTION_PIPELINE, BB_OPTION_KEYS, BB_OPTION_LEVEL},
-     1, 8, BB_OPERAND_RESULT, "draw a picture of a result file, by gnuplot",
+     1, 8, BB_OPERAND_RESULT, "plot a result file with gnuplot",
      "plot FILE.h5|DIR|TABLE.yaml --kind KIND -o PICTURE.pdf|svg|png|tex [options]\n"
      "plot BENCH.h5 [BENCH.h5 ...] --kind kernels -o PICTURE.pdf|svg|png|tex [options]\n"
      "plot --list FILE.h5|DIR|TABLE.yaml",
-     "Draws a result file, a sweep (file or folder) or a table of machines for print: losses, maps and "
-     "histories with units. A .tex file comes with a .pdf of its lines and is for \\input in a LaTeX "
-     "document with graphicx. Needs gnuplot.",
-     .words = {{"list", "print the kinds available for this file, and the data that others need"},
+     "Plots a result file, a sweep (file or folder) or a table of machines for print: losses, "
+     "maps and time series with units. A .tex file is written together with a .pdf of its lines; "
+     "use it with \\input in a LaTeX document with graphicx. Needs gnuplot.",
+     .words = {{"list", "print the kinds available for this file, and the data that other kinds "
+                        "need"},
       {"output", "picture; the extension selects the format"},
-      {"pipeline", "pipeline drawn by heatmap and lines of a sweep"}}},
+      {"pipeline", "pipeline shown by heatmap and lines of a sweep"}}},
     {"report", bb_command_report,
      {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_MAX_LOSS, BB_OPTION_TEX, BB_OPTION_LEVEL},
-     1, 1, BB_OPERAND_RESULT, "a result file or a sweep as one page of HTML, or for LaTeX",
+     1, 1, BB_OPERAND_RESULT, "report a result file or a sweep as one HTML page, or for LaTeX",
      "report FILE.h5|DIR -o REPORT.html [options]",
      "Writes a self-contained page: answer, table, all available pictures, failures, conditions, "
-     "configuration, provenance, and how to repeat and cite the result. Without gnuplot the page has "
-     "no pictures and reports this. DIR is a sweep's folder.",
-     .words = {{"output", "the page"}}},
+     "configuration, provenance, and how to repeat and cite the result. Without gnuplot the page "
+     "has no pictures and reports this. DIR is the folder of a sweep.",
+     .words = {{"output", "HTML page"}}},
     {"export", bb_command_export,
      {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_PARTS, BB_OPTION_PIPELINE, BB_OPTION_LEVEL},
-     1, 1, BB_OPERAND_RESULT, "reconstructors, images and pupil of a result file as FITS",
+     1, 1, BB_OPERAND_RESULT, "export reconstructors, images and pupil of a result file as FITS",
      "export FILE.h5 -o FILE.fits [options]",
      "Writes the reconstructors, point spread functions and pupil of an ao run, or the reconstructors "
      "of a reconstructor run, as a FITS file: one 64-bit image each, headers with axes, units and "
      "origin, and tables of the slopes. Reconstructors and pupil must be in the result file: run with "
      "--dump R,pupil.",
      .words = {{"output", "FITS file, .fits or .fit"},
-      {"pipeline", "only these pipelines: a,b"}}},
+      {"pipeline", "export only these pipelines: a,b"}}},
     {"sweep", bb_command_sweep,
      {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL,
       BB_OPTION_LIST, BB_OPTION_MAX_LOSS, BB_OPTION_SWEEP},
      1, INTPTR_MAX, BB_OPERAND_CONFIG,
-     "run a study over the values of its keys, here or on a cluster",
+     "run a study over values of its keys, here or on a cluster",
      "sweep PLAN.yaml [key=value ...] [options]\n"
      "sweep plan PLAN.yaml DIR [key=value ...]\n"
      "sweep run DIR [--shard S/K]\n"
@@ -140,89 +141,103 @@ static const bb_command table[] = {
      "sweep retry DIR [--only CLASS]\n"
      "sweep collect DIR -o FILE.h5 [--csv FILE] [--partial]\n"
      "sweep next DIR",
-     "Runs a study over values of its keys. A plan is a study with the group sweep. PLAN.yaml alone "
-     "plans, runs all points here, collects them into one file and prints the answer; finished points "
-     "are not computed again. In steps, with a folder: plan writes DIR/plan.json, run computes a shard "
-     "or all points, submit starts Slurm jobs, status counts points, retry reopens failed points, next "
-     "continues a search, collect writes one file of all points. mpirun -n P bitbudget-mpi sweep run "
-     "DIR uses P processes for every point.",
+     "Runs a study over values of its keys. A plan is a study with the group sweep. With "
+     "PLAN.yaml alone the command plans, runs all points here, collects them into one file and "
+     "prints the answer; finished points are not computed again. In steps, with a folder: plan "
+     "writes DIR/plan.json, run computes a shard or all points, submit starts Slurm jobs, status "
+     "counts points, retry reopens failed points, next continues a search, collect writes one "
+     "file of all points. mpirun -n P bitbudget-mpi sweep run DIR uses P processes for every "
+     "point.",
      .is_collective = true,
-     .words = {{"list", "print points, time, memory and bytes; nothing is run"},
+     .words = {{"list", "Writes the reconstructors, point spread functions and pupil of an ao "
+                        "run, or the reconstructors of a reconstructor run, as a FITS file: a "
+                        "64-bit image each, headers with axes, units and origin, and tables of "
+                        "the slopes. Reconstructors and pupil must be in the result file: run "
+                        "with --dump R,pupil."},
       {"output", "collected file; default outputs/sweep-<plan name>.h5; points are in the folder of that name"},
-      {"max-loss", "report the choice of fewest bytes with at most this loss at every condition:"},
+      {"max-loss", "report the choice with the fewest bytes and at most this loss at every "
+                   "condition:"},
       {"device", "auto, cpu, cuda or opencl, fixed when the sweep is planned"}}},
     {"convergence", bb_command_convergence,
      {BB_OPTION_OUTPUT, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL},
-     1, INTPTR_MAX, BB_OPERAND_CONFIG, "print the orders in space and time of a study's physics",
+     1, INTPTR_MAX, BB_OPERAND_CONFIG, "print the observed orders of convergence in space and "
+                                       "time",
      "convergence CONFIG [key=value ...] [options]",
-     "Refines mesh and time step of a study and prints the observed orders of convergence." CONFIG_TEXT,
+     "Refines mesh and time step of a study and prints the observed orders of convergence."
+     CONFIG_TEXT,
      .words = {{"output", "write the table to an HDF5 file too"}},
      .by_experiment = convergence},
     {"realtime", bb_command_realtime,
      {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL},
      1, INTPTR_MAX, BB_OPERAND_CONFIG, "measure the latencies of a study's control loop",
      "realtime CONFIG [key=value ...] [options]",
-     "Runs the control loop of a study and prints latencies, missed deadlines and the worst steps. Steps "
-     "are released at fixed times or back to back. The loop of wafer runs on a cuda device, that of ao "
-     "on the cpu or a cuda device. An interrupt ends the run early." CONFIG_TEXT,
+     "Runs the control loop of a study and prints latencies, missed deadlines and the worst "
+     "steps. Steps are released at fixed times or back to back. The loop of wafer needs a cuda "
+     "device, that of ao runs on the cpu or a cuda device. An interrupt ends the run early."
+     CONFIG_TEXT,
      .words = {{"output", "write latencies, histogram and worst steps to an HDF5 file too"},
       {"device", "auto, cpu (ao) or cuda"},
-      {"threads", "threads that encode rows and multiply frames on the cpu; default: all processors"}},
+      {"threads",
+       "threads that encode rows and multiply frames on the cpu; default: all processors"}},
      .by_experiment = realtime},
     {"live", bb_command_live,
      {BB_OPTION_LIVE, BB_OPTION_PIPELINE, BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS,
       BB_OPTION_FORCE, BB_OPTION_LEVEL},
-     1, INTPTR_MAX, BB_OPERAND_CONFIG, "unwrap a stream of interferograms as they come",
+     1, INTPTR_MAX, BB_OPERAND_CONFIG, "unwrap a stream of interferograms as frames arrive",
      "live CONFIG [key=value ...] [options]",
-     "Unwraps a stream of frames and prints rate, latencies and dropped frames, as a line while it runs "
-     "and as a table at the end. It waits for a stalled stream and follows a change of frame size. An "
-     "interrupt ends it with the table." CONFIG_TEXT,
-     .words = {{"pipeline", "pipelines for each phase, in turn: a,b; default the first that is not the "
-                            "reference"},
+     "Unwraps a stream of frames and prints rate, latencies and dropped frames, as a line while "
+     "it runs and as a table at the end. It waits for a stalled stream and adapts to a new frame "
+     "size. An interrupt ends it and prints the table." CONFIG_TEXT,
+     .words = {{"pipeline", "pipelines used for the phases in turn: a,b; default the first that "
+                            "is not the reference"},
                {"output", "write latencies to an HDF5 file too"},
                {"threads", "default: all processors; the results do not depend on it"}},
      .by_experiment = live},
     {"new", bb_command_new, {BB_OPTION_FORCE, BB_OPTION_LIST, BB_OPTION_LEVEL}, 0, 2,
-     BB_OPERAND_STARTER, "write a configuration to start from, or list shipped ones",
+     BB_OPERAND_STARTER, "write a starter configuration, or list shipped studies",
      "new EXPERIMENT|STUDY [FILE] [--force]\nnew --list",
-     "Writes a commented configuration with every key of an experiment, or a copy of a study such as "
-     "ao/quick, to FILE or stdout. The copy has absolute paths of the files that the study names.",
-     .words = {{"list", "shipped studies with memory, time and title"}}},
+     "Writes a commented configuration with every key of an experiment, or a copy of a study "
+     "such as ao/quick, to FILE or stdout. File names in the copy are absolute paths.",
+     .words = {{"list", "print shipped studies with memory, time and title"}}},
     {"kernel", bb_command_kernel,
      {BB_OPTION_KERNEL, BB_OPTION_DETERMINISTIC, BB_OPTION_BIND, BB_OPTION_WISDOM, BB_OPTION_OUTPUT,
       BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL},
-     1, INTPTR_MAX, BB_OPERAND_KERNEL, "check, run and print kernels of your own",
+     1, INTPTR_MAX, BB_OPERAND_KERNEL, "check, run and print user-defined kernels",
      "kernel check KERNEL [NAME=TYPE ...]\n"
      "kernel run KERNEL [NAME=TYPE ...] --in IN.h5 -o OUT.h5 [options]\n"
      "kernel source KERNEL [NAME=TYPE ...] [--device D] [--variant ID]\n"
      "kernel explain KERNEL [NAME=TYPE ...] [--device D] [--set SET | --in IN.h5] [--wisdom FILE]\n"
      "kernel xml KERNEL\n"
      "kernel list",
-     "Kernels are data-flow descriptions in XML or a short notation, compiled at run time. KERNEL is a "
-     "file or the name of a shipped kernel such as gemv. NAME=TYPE replaces a type parameter by SP, DP, "
-     "INT32, SP2, DP2 or B, as T=SP. check prints the kernel or all its errors. run binds each object to "
-     "the dataset of its name: matrices are [rows][columns], complex numbers have a last axis of 2, and "
-     "an object that is only written has the shape of its dataset. source prints the generated text, "
-     "explain the variant of a run and the reason, xml the description as XML, list the shipped "
-     "kernels. A run uses the given variant, else the fastest one that tune recorded for the nearest "
-     "sizes, else the default.",
-     .words = {{"in", "of run and explain: the HDF5 file with a dataset for each object"},
-      {"output", "of run: HDF5 file of the written objects"},
-      {"device", "of run, source and explain: cpu (default), opencl or cuda"},
-      {"threads", "of run: number of threads; default: all processors; results do not depend on it"},
-      {"variant", "of run and source: variant in the notation of explain, or default"},
-      {"deterministic", "of run and explain: use the default variant, ignore measurements"},
-      {"set", "of explain: seed, large, odd or small, or sizes: A=2048x1024,b=2048; default seed"}}},
+     "Kernels are data-flow descriptions in XML or a short notation, compiled at run time. "
+     "KERNEL is a file or the name of a shipped kernel such as gemv. NAME=TYPE sets a type "
+     "parameter to SP, DP, INT32, SP2, DP2 or B, as T=SP. check prints the kernel or all its "
+     "errors. run binds each object to the dataset of its name: matrices are [rows][columns], "
+     "complex numbers have a last axis of 2, and the dataset of a write-only object gives its "
+     "shape. source prints the generated text, explain the variant of a run and the reason, xml "
+     "the description as XML, list the shipped kernels. A run uses the given variant, else the "
+     "fastest one that tune recorded for the nearest sizes, else the default.",
+     .words = {{"in", "for run and explain: HDF5 file with a dataset for each object"},
+      {"output", "for run: HDF5 file for the written objects"},
+      {"device", "for run, source and explain: cpu (default), opencl or cuda"},
+      {"threads", "for run: number of threads; default: all processors; results do not depend on "
+                  "it"},
+      {"variant", "for run and source: variant in the notation of explain, or default"},
+      {"deterministic", "for run and explain: use the default variant, ignore measurements"},
+      {"set", "for explain: seed, large, odd or small, or sizes: A=2048x1024,b=2048; default "
+              "seed"}}},
     {"prebuild", bb_command_prebuild,
      {BB_OPTION_OUTPUT, BB_OPTION_THREADS, BB_OPTION_LEVEL},
-     0, INTPTR_MAX, BB_OPERAND_CONFIG, "compile kernels in advance, for machines without a C compiler",
+     0, INTPTR_MAX, BB_OPERAND_CONFIG,
+     "compile kernels in advance, for machines without a C compiler",
      "prebuild CONFIG [key=value ...] -o FOLDER\n"
      "prebuild -o FOLDER",
-     "Runs a study and its stream on the cpu without writing results, and stores every kernel that they "
-     "use as an object in FOLDER; without CONFIG the benchmark kernels in SP and DP. Objects belong to "
-     "this version and to processors with x86-64-v3 (other architectures: all); existing ones are kept. "
-     "Machines without a C compiler use them, with the same bits: BITBUDGET_PREBUILT names the folder. "
-     "An installation may have a folder of its own." CONFIG_TEXT,
+     "Runs a study and its stream on the cpu without writing results, and stores every compiled "
+     "kernel as an object in FOLDER; without CONFIG the benchmark kernels in SP and DP. Objects "
+     "are valid for this version and for processors with x86-64-v3 (other architectures: all); "
+     "existing objects are not replaced. Machines without a C compiler use them, with the same "
+     "bits: BITBUDGET_PREBUILT names the folder. An installation may include its own folder."
+     CONFIG_TEXT,
      .words = {{"output", "folder; created if missing"}}},
     {"tune", bb_command_tune,
      {BB_OPTION_WISDOM, BB_OPTION_TUNE, BB_OPTION_MAX_LOSS, BB_OPTION_BIND, BB_OPTION_OUTPUT,
@@ -232,35 +247,40 @@ static const bb_command table[] = {
      "tune FILE [NAME=TYPE ...] --set A=2048x1024,b=2048 [-p PARAM=VALUE] [options]\n"
      "tune FILE [NAME=TYPE ...] --in IN.h5 [-p PARAM=VALUE] [options]\n"
      "tune --for STUDY [key=value ...] [--max-loss NM] [-o OUT.yaml] [options]",
-     "Tries variants of kernels, verifies each to the bit against the reference, times the correct ones "
-     "and appends the results to a file that kernel run reads. KERNEL is a kernel with benchmark data "
-     "such as gemv; without names all of them, some minutes. FILE is a kernel of your own, tuned for "
-     "the sizes of --set (columns x rows) or for the datasets of a file; NAME=TYPE is as in kernel "
-     "check. Recorded variants are not tried again unless device, driver or compiler have changed. An "
-     "interrupt keeps the records. --for also chooses the number format of each slot of a study's "
-     "pipelines (experiment fringe): the narrowest without wrong cycles and with an rms within a "
-     "tolerance of the reference. It tunes the kernels of the study at its sizes, confirms the new "
-     "pipeline by whole runs, and writes the study with it.",
-     .words = {{"max-loss", "with --for: largest rms against the reference in nm; default a thousandth of the wavelength"},
-      {"budget", "end after S seconds, divided among kernels; records are kept; with --for: default 60, for kernels only"},
+     "Tries variants of kernels, checks that each is bit-identical to the reference, times the "
+     "correct ones and appends the results to a file that kernel run reads. KERNEL is a kernel "
+     "with benchmark data such as gemv; without names all are tuned, which takes some minutes. "
+     "FILE is your own kernel, tuned for the sizes of --set (columns x rows) or for the datasets "
+     "of a file; NAME=TYPE is as in kernel check. Recorded variants are not tried again unless "
+     "device, driver or compiler have changed. An interrupt preserves the records. --for also "
+     "chooses the number format of each slot of a study's pipelines (experiment fringe): the "
+     "narrowest without wrong cycles and with an rms within a tolerance of the reference. It "
+     "tunes the kernels of the study at its sizes, confirms the new pipeline by whole runs, and "
+     "writes the study with it.",
+     .words = {{"max-loss", "with --for: largest rms against the reference in nm; default 1/1000 "
+                            "of the wavelength"},
+      {"budget", "end after S seconds, divided among kernels; results until then are recorded; "
+                 "with --for: default 60, for kernels only"},
       {"output", "with --for: study to write; default STUDY-tuned.yaml here"},
       {"device", "cpu (default), opencl or cuda"},
-      {"set", "of seed, large, odd and small, with commas; default the first three, of gemm on a processor without large; of FILE: sizes of all its objects"},
-      {"in", "of FILE: the HDF5 file with a dataset for each object"},
-      {"parameter", "of FILE: the value of a Parameter; default 1"},
+      {"set", "seed, large, odd and small, separated by commas; default the first three, for "
+              "gemm on a processor without large; for FILE: sizes of all its objects"},
+      {"in", "for FILE: HDF5 file with a dataset for each object"},
+      {"parameter", "for FILE: value of a Parameter; default 1"},
       {"threads", "default: all processors"}}},
     {"help", bb_command_help, {BB_OPTION_LIST, BB_OPTION_MAN, BB_OPTION_LEVEL}, 0, 1,
-     BB_OPERAND_COMMAND, "print the help of a command or a page of the manual",
+     BB_OPERAND_COMMAND, "print the help of a command or a manual page",
      "help [COMMAND]\nhelp --man [PAGE]\nhelp --list",
-     "Prints the help of a command, as COMMAND --help does. Manual pages are named after commands and "
-     "experiments (their keys); without a name the page of the program is printed.",
+     "Prints the help of a command, as COMMAND --help does. Manual pages are named after "
+     "commands and experiments (their keys); without a name, help --man prints the page of the "
+     "program.",
      .words = {{"list", "print files and names of the manual pages"}}},
     {"completion", bb_command_completion, {BB_OPTION_LEVEL}, 1, 1, BB_OPERAND_SHELL,
-     "print a script that completes command lines in a shell",
+     "print a completion script for a shell",
      "completion bash\ncompletion studies",
      "Prints a script that completes commands, options, values, studies and keys in bash. An "
-     "installation contains it. In a shell: eval \"$(bitbudget completion bash)\". studies prints the "
-     "names of studies for the script.",
+     "installation contains it. In a shell: eval \"$(bitbudget completion bash)\". studies "
+     "prints the study names used by the script.",
      .words = {{NULL, NULL}}},
 };
 // clang-format on
@@ -284,10 +304,10 @@ bb_status bb_command_table_find(const char *name, const bb_command **out)
         }
         bb_suggestion_add(&near, table[i].name);
     }
-    BB_REQUIRE(
-        strcmp(name, "bench") != 0, BB_INVALID,
-        "bench is the program bitbudget-bench: cmake --build build --target bitbudget-bench");
-    BB_FAIL(BB_INVALID, "no command '%s'%s; 'bitbudget --help' lists them", name,
+    BB_REQUIRE(strcmp(name, "bench") != 0, BB_INVALID,
+               "bench is a separate program, bitbudget-bench: build it with cmake --build build "
+               "--target bitbudget-bench");
+    BB_FAIL(BB_INVALID, "unknown command '%s'%s; 'bitbudget --help' lists the commands", name,
             bb_suggestion_text(&near));
 done:
     return status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands of the program, a row each: how it is called, what it takes and what it says of
-// itself. Helps, the manual's pages and completions are made of it and of the table of options.
+// Table of the commands: usage, operands, accepted options and help text. Help, manual pages and
+// completions are generated from it and from the table of options.
 #ifndef BB_SIM_CLI_COMMAND_TABLE_H
 #define BB_SIM_CLI_COMMAND_TABLE_H
 
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/// What the operands of a command are, for those who complete them.
+/// Kind of a command's operands, for completion.
 typedef enum bb_command_operand {
     BB_OPERAND_NONE,
     BB_OPERAND_CONFIG, ///< a study's name or file, then key=value
@@ -22,7 +22,7 @@ typedef enum bb_command_operand {
     BB_OPERAND_TUNED,  ///< names of kernels with benchmark data, or a kernel's file
 } bb_command_operand;
 
-/// What a command says of an option in the place of that option's own line.
+/// Help line of an option specific to one command; it replaces the option's own.
 typedef struct bb_command_words {
     const char *option, *meaning;
 } bb_command_words;
@@ -34,19 +34,19 @@ typedef bb_status bb_command_act(const bb_options *options, const bb_experiment_
 typedef struct bb_command {
     const char *name;
     bb_command_act *act;
-    bb_option_groups accepted; ///< of the options
-    bb_index fewest, most;     ///< operands
-    bb_command_operand kind;   ///< of the operands
+    bb_option_groups accepted; ///< accepted option groups
+    bb_index fewest, most;     ///< number of operands
+    bb_command_operand kind;   ///< kind of operands
     const char *summary;
     const char *usage; ///< lines without "bitbudget " before each
     const char *text;  ///< paragraphs
     bb_command_words words[BB_COMMAND_WORDS];
-    bb_experiment_text by_experiment; ///< lines after the text, NULL: none
-    bool is_collective; ///< what all processes of a team (core/team.h) do together; of others the
-                        ///< first does it alone
+    bb_experiment_text by_experiment; ///< lines after the text, or NULL
+    bool is_collective; ///< run by all processes of a team (core/team.h); other commands by the
+                        ///< first alone
 } bb_command;
 
-/// All commands, in the order in which they are listed; returns how many.
+/// All commands, in the order of the list; returns their number.
 bb_index bb_command_table(const bb_command **out);
 
 /// Row by name. Errors: BB_INVALID with the nearest name.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget completion: scripts for shells, made of the tables of commands, options, experiments,
-// keys and pictures. Studies are asked for as one completes, since they are files.
+// bitbudget completion: shell scripts generated from the tables of commands, options, experiments,
+// keys and pictures. Studies are files, so their names are read while completing.
 #include "sim/cli/command.h"
 #include "sim/cli/command_help.h"
 #include "sim/config/study_file.h"
@@ -14,12 +14,12 @@
 
 enum { PATH_BYTES = 256 };
 
-// Words of all kinds, a blank after each.
+// Words of every kind, each followed by a blank.
 typedef struct vocabulary {
     bb_text commands, experiments, kinds, keys;
 } vocabulary;
 
-// Keys that stand at one place: those of list items have a number in their path.
+// Adds keys with a fixed path; paths of list items contain a number.
 static bb_status add_keys(const bb_schema *schema, const char *path, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -50,7 +50,7 @@ static bb_status collect_words(const bb_experiment_table *experiments, vocabular
         BB_TRY(bb_text_add(&out->commands, "%s ", commands[i].name));
     }
     for (bb_index i = 0; i < kind_count; ++i) {
-        bb_index first = 0; // a run's and a sweep's may have one name
+        bb_index first = 0; // a run and a sweep may have kinds of the same name
         while (strcmp(kinds[first]->name, kinds[i]->name) != 0) {
             ++first;
         }
@@ -80,7 +80,7 @@ static bb_status add_first(const bb_command *command, const vocabulary *words, b
     bb_status status = BB_OK;
     const bb_kernel_manager *tuned = NULL;
     const int tuned_count = bb_kernel_manager_table(&tuned);
-    // A line of the usage whose second word is no operand but stands for itself: sweep plan.
+    // Usage lines whose second word is a literal, such as sweep plan.
     for (const char *line = command->usage; line != NULL;) {
         const char *word = line + strcspn(line, " \n");
         const size_t length = *word == ' ' ? strcspn(word + 1, " \n|") : 0;
@@ -136,7 +136,7 @@ done:
     return status;
 }
 
-// "--output|-o" of an option, the form of a pattern of `case`.
+// Adds "--output|-o" for an option, as a pattern of `case`.
 static bb_status add_pattern(const bb_option *option, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -149,7 +149,7 @@ done:
     return status;
 }
 
-// The values of an option as words; NULL: files where `*files`, else free.
+// Words that an option accepts, or NULL; `*files` tells file names from free text.
 static const char *words_of(const bb_option *option, const vocabulary *words, bool *files)
 {
     *files = option->words != NULL && strcmp(option->words, "file") == 0;
@@ -159,8 +159,8 @@ static const char *words_of(const bb_option *option, const vocabulary *words, bo
     return strcmp(option->words, "kind") == 0 ? bb_text_string(&words->kinds) : option->words;
 }
 
-// Shell variables `word`, `before`, `place` (1: the command) and `command` select
-// `choices`, whether `files` of an ending or of any kind are meant, and whether studies are.
+// Adds the cases that set `choices`, `files` (an extension or any) and `studies` from the shell
+// variables `word`, `before`, `place` (1: the command) and `command`.
 static bb_status add_cases(const vocabulary *words, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -264,7 +264,7 @@ bb_status bb_command_completion(const bb_options *options, const bb_experiment_t
         BB_TRY(write_studies(&text));
     } else {
         BB_REQUIRE(strcmp(shell, "bash") == 0, BB_INVALID,
-                   "completion for '%s', expected bash, or studies", shell);
+                   "no completion for '%s'; use bash, or studies", shell);
         BB_TRY(write_bash(&words, &text));
     }
     bb_text_print(bb_text_string(&text), stdout);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget config: every key there is, a study as it will be run, or one with its keys of earlier
-// versions renamed.
+// bitbudget config: prints every key, a study as it will be run, or a study of an earlier version
+// with its keys renamed.
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/cli/command.h"
@@ -21,10 +21,10 @@ static bb_status list_keys(const bb_options *options, const bb_experiment_table 
     const bb_experiment *only = name == NULL ? NULL : bb_experiment_find(experiments, name);
     const char *format = options->show.format == NULL ? "table" : options->show.format;
     const bool markdown = strcmp(format, "md") == 0;
-    BB_REQUIRE(options->operand_count <= 1, BB_INVALID, "--list accepts one experiment at most");
-    BB_REQUIRE(name == NULL || only != NULL, BB_INVALID, "no experiment '%s'", name);
+    BB_REQUIRE(options->operand_count <= 1, BB_INVALID, "--list accepts at most one experiment");
+    BB_REQUIRE(name == NULL || only != NULL, BB_INVALID, "unknown experiment '%s'", name);
     BB_REQUIRE(markdown || strcmp(format, "table") == 0, BB_INVALID,
-               "--format %s, expected table or md: keys have no other form", format);
+               "--format %s: keys are printed as table or md only", format);
     for (bb_index i = 0; i < experiments->count; ++i) {
         const bb_experiment *row = experiments->rows[i];
         const char *before = i > 0 && only == NULL ? "\n" : "";
@@ -50,7 +50,7 @@ static bb_status print_resolved(const bb_options *options, const bb_experiment_t
     bb_status status = BB_OK;
     bb_config *config = NULL;
     bb_text text = {0};
-    BB_REQUIRE(options->operand_count >= 1, BB_INVALID, "--resolved needs a CONFIG");
+    BB_REQUIRE(options->operand_count >= 1, BB_INVALID, "--resolved needs a CONFIG operand");
     BB_TRY(bb_command_load(options, experiments, NULL, &config));
     BB_TRY(bb_config_resolved(config, &text));
     (void)fputs(bb_text_string(&text), stdout);
@@ -60,7 +60,7 @@ done:
     return status;
 }
 
-// The experiment of a study or of its base.
+// Finds the experiment of a study or of its base.
 static bb_status find_schema(const bb_config_file *file, const bb_experiment_table *experiments,
                              const bb_schema **out)
 {
@@ -74,8 +74,7 @@ static bb_status find_schema(const bb_config_file *file, const bb_experiment_tab
     const bb_experiment *experiment =
         name == NULL || name->text == NULL ? NULL : bb_experiment_find(experiments, name->text);
     BB_REQUIRE(problems.count == 0, BB_INVALID, "%s", bb_text_string(&problems.lines));
-    BB_REQUIRE(experiment != NULL, BB_INVALID, "'%s' names no experiment that there is",
-               file->name);
+    BB_REQUIRE(experiment != NULL, BB_INVALID, "'%s' names no known experiment", file->name);
     *out = experiment->schema;
 done:
     bb_problems_release(&problems);
@@ -101,14 +100,14 @@ static bb_status upgrade(const bb_options *options, const bb_experiment_table *e
     bb_text text = {0};
     bb_text changes = {0};
     BB_REQUIRE(options->operand_count == 1 && strcmp(options->operands[0], "-") != 0, BB_INVALID,
-               "--upgrade needs one STUDY, a file");
+               "--upgrade needs exactly one STUDY file");
     BB_TRY(bb_study_file_find(options->operands[0], &path));
     if (options->output != NULL) {
         BB_TRY(bb_file_check(options->output, false, options->force, 0.0, NULL));
     }
     BB_TRY(bb_command_upgrade(experiments, &(bb_config_file){path, NULL}, &text, &changes));
-    bb_log_info("%s, keys of an earlier version:%s%s", path, changes.length > 0 ? "\n" : " none",
-                bb_text_string(&changes));
+    bb_log_info("%s: renamed keys of an earlier version:%s%s", path,
+                changes.length > 0 ? "\n" : " none", bb_text_string(&changes));
     if (options->output == NULL) {
         (void)fputs(bb_text_string(&text), stdout);
     } else {
@@ -124,14 +123,14 @@ done:
 bb_status bb_command_config(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(options->list + options->resolved + options->upgrade == 1, BB_INVALID,
-               "expected one of --list, --resolved and --upgrade; see 'bitbudget config --help'");
+    BB_REQUIRE(
+        options->list + options->resolved + options->upgrade == 1, BB_INVALID,
+        "use exactly one of --list, --resolved and --upgrade; see 'bitbudget config --help'");
     BB_REQUIRE(options->upgrade || (options->output == NULL && !options->force), BB_INVALID,
-               "-o and --force go with --upgrade: --list and --resolved print");
-    BB_REQUIRE(options->list || options->show.format == NULL, BB_INVALID,
-               "--format goes with --list: a study has one form");
+               "-o and --force need --upgrade: --list and --resolved only print");
+    BB_REQUIRE(options->list || options->show.format == NULL, BB_INVALID, "--format needs --list");
     BB_REQUIRE(options->resolved || options->device == NULL, BB_INVALID,
-               "--device goes with --resolved: --list prints keys of every device");
+               "--device needs --resolved: --list prints the keys of all devices");
     BB_TRY((options->list      ? list_keys
             : options->upgrade ? upgrade
                                : print_resolved)(options, experiments));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget diff: where two result files of one experiment differ. Files are read in a child
-// process, because the HDF5 library can crash on damaged ones.
+// bitbudget diff: prints the differences between two result files of one experiment. Files are read
+// in a child process, because the HDF5 library can crash on damaged ones.
 #include "core/isolation.h"
 #include "core/memory.h"
 #include "sim/cli/command.h"
@@ -28,7 +28,7 @@ static bb_status read_file(const char *path, bb_results **out)
     return bb_status_prefix(bb_reader_read_all(path, NULL, out), "cannot compare '%s'", path);
 }
 
-// The configuration as it was run, NULL where the file has none.
+// Resolved configuration of a result, NULL if the file has none.
 static const char *study_of(const bb_results *results)
 {
     const bb_dataset *resolved = bb_results_find(results, "provenance/config_resolved");
@@ -43,7 +43,7 @@ static bb_status write_keys(const bb_comparison *pair, bb_text *out, bb_index *c
     bb_index keys = 0;
     const char *const texts[2] = {study_of(pair->results[0]), study_of(pair->results[1])};
     if (texts[0] == NULL || texts[1] == NULL) {
-        BB_TRY(bb_text_add(out, "configuration: none in %s\n",
+        BB_TRY(bb_text_add(out, "configuration: missing in %s\n",
                            texts[0] == NULL ? pair->names[0] : pair->names[1]));
         goto done;
     }
@@ -63,9 +63,9 @@ static bb_status write_results(const bb_comparison *pair, bb_text *out, bb_index
     bb_text lines = {0};
     bb_index datasets = 0;
     BB_TRY(bb_comparison_write_results(pair, &lines, &datasets));
-    BB_TRY(bb_text_add(out, "results but times: %s", datasets == 0 ? "equal" : "different"));
+    BB_TRY(bb_text_add(out, "results except times: %s", datasets == 0 ? "equal" : "different"));
     if (pair->tolerance > 0.0) {
-        BB_TRY(bb_text_add(out, " by a tolerance of %g", pair->tolerance));
+        BB_TRY(bb_text_add(out, " at tolerance %g", pair->tolerance));
     }
     BB_TRY(bb_text_add(out, "\n%s", bb_text_string(&lines)));
     *count += datasets;
@@ -85,8 +85,8 @@ static bb_status compare(const request *asked, bb_results *const results[2], cha
         names[side] = bb_results_note_text(results[side], "", "experiment");
     }
     BB_REQUIRE(strcmp(names[0], names[1]) == 0, BB_INVALID,
-               "'%s' is a result of %s, '%s' of %s: only results of one experiment can be compared",
-               paths[0], names[0], paths[1], names[1]);
+               "'%s' is a result of %s, '%s' of %s; compare results of one experiment", paths[0],
+               names[0], paths[1], names[1]);
     const bb_experiment *experiment = bb_experiment_find(asked->experiments, names[0]);
     BB_REQUIRE(experiment != NULL, BB_IO, "cannot compare '%s': unknown experiment '%s'", paths[0],
                names[0]);
@@ -97,7 +97,7 @@ static bb_status compare(const request *asked, bb_results *const results[2], cha
     BB_TRY(write_keys(&pair, &text, &count));
     BB_TRY(write_results(&pair, &text, &count));
     BB_TRY(bb_comparison_write_origins(&pair, &text));
-    (void)alarm(0); // who reads what is printed may take his time
+    (void)alarm(0); // printing to a slow reader may exceed the reading time limit
     bb_text_print(bb_text_string(&text), stdout);
     BB_REQUIRE(count == 0, BB_DIFFERENT, "'%s' and '%s' differ", paths[0], paths[1]);
 done:
@@ -111,7 +111,7 @@ static bb_status diff(void *context)
     const request *asked = context;
     bb_results *results[2] = {NULL, NULL};
     char *labels[2] = {NULL, NULL};
-    // A file under its final name is complete, and locks fail on many cluster file systems.
+    // A file under its final name is complete, and file locks fail on many cluster file systems.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     for (int side = 0; side < 2; ++side) {
         BB_TRY(read_file(asked->options->operands[side], &results[side]));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget run: a study from its configuration to its file: checked, computed, delivered.
+// Execution of `run`: checks a configuration, computes the study and writes its result file.
 #include "sim/cli/execution.h"
 
 #include "core/address_space.h"
@@ -24,10 +24,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Configuration and provenance of any result, on top of what the plan says of its data.
+// Size of configuration and provenance in a result file, added to the planned size of the data.
 enum { METADATA_BYTES = 1 << 18 };
 
-// An existing checkpoint is replaced only by the run that goes on from it, or with --force.
+// Refuses to replace an existing checkpoint unless the run resumes from it or --force is set.
 static bb_status check_restart(const bb_options *options, const char *path,
                                const bb_file_list *inputs)
 {
@@ -39,13 +39,13 @@ static bb_status check_restart(const bb_options *options, const char *path,
         goto done;
     }
     BB_REQUIRE(lstat(target, &about) != 0 || !S_ISLNK(about.st_mode), BB_IO,
-               "checkpoint '%s' is a symbolic link, expected a regular file or none", target);
-    BB_REQUIRE(!bb_file_same(target, path), BB_INVALID, "--checkpoint '%s' is the result file",
-               target);
+               "checkpoint '%s' is a symbolic link; name a regular file or a new one", target);
+    BB_REQUIRE(!bb_file_same(target, path), BB_INVALID,
+               "--checkpoint '%s' is the result file; name another file", target);
     const bool own = source != NULL && bb_file_same(target, source);
     BB_TRY(own ? BB_OK : bb_file_list_refuse(inputs, target));
     BB_REQUIRE(own || options->force || access(target, F_OK) != 0, BB_IO,
-               "checkpoint '%s' exists; go on from it with --resume, name another, or replace it "
+               "checkpoint '%s' exists; continue it with --resume, name another, or replace it "
                "with --force",
                target);
     BB_TRY(bb_file_check(target, false, true, 0.0, NULL));
@@ -53,7 +53,7 @@ done:
     return status;
 }
 
-// Where the result has a sheet beside it, whether that can be written.
+// Checks that the experiment's sheet next to the result, if any, can be written.
 static bb_status check_sheet(const bb_options *options, const bb_experiment *experiment,
                              const void *study, const char *path, const bb_file_list *inputs)
 {
@@ -68,8 +68,8 @@ done:
     return status;
 }
 
-// Plans are estimates and memory may be swapped: whether to go on is for the user to say, but not
-// where nothing could come of it.
+// Checks the planned memory. Plans are estimates and memory may be swapped, so that a moderate
+// shortage is only a warning.
 static bb_status check_memory(const bb_plan *plan, bb_index threads)
 {
     bb_status status = BB_OK;
@@ -92,7 +92,7 @@ static const char *checkpoint_help(const bb_experiment *experiment)
     return experiment->checkpoint_help;
 }
 
-// Whether all that is written can be.
+// Checks that every output file can be written.
 static bb_status check_files(const bb_execution *work, const bb_experiment *experiment,
                              double output_bytes)
 {
@@ -116,15 +116,15 @@ static bb_status check_execution(const bb_execution *work, const bb_experiment *
     bb_plan plan = {0};
     bb_text restarting = {0};
     BB_REQUIRE(!work->options->energy || bb_team_joined()->size == 1, BB_INVALID,
-               "--energy: counters cannot be attributed to %d processes, expected one process",
+               "--energy: energy counters cannot be attributed to %d processes; use one process",
                bb_team_joined()->size);
     BB_TRY(bb_dump_check(run->dump, experiment->operators));
     BB_TRY(bb_experiment_list(work->experiments, checkpoint_help, &restarting));
     BB_REQUIRE(experiment->checkpoint_help != NULL ||
                    (run->checkpoint == NULL && run->resume == NULL),
                BB_INVALID,
-               "--checkpoint and --resume: experiment %s has no checkpoints; having "
-               "them: %s",
+               "--checkpoint and --resume: experiment %s has no checkpoints; experiments with "
+               "checkpoints: %s",
                experiment->name, bb_text_string(&restarting));
     const void *study = bb_config_study(work->config);
     BB_TRY(bb_study_place_failure(experiment->plan(study, run, &plan), work->config));
@@ -138,13 +138,14 @@ done:
     return status;
 }
 
-// All processes of a team have to have one study: hosts may have files of their own by its name.
+// Checks that all processes of a team have the same study: hosts may have different files of one
+// name.
 static bb_status check_team(const bb_config *config)
 {
     bb_status status = BB_OK;
     const bb_team *team = bb_team_joined();
     bb_text text = {0};
-    char *first = NULL; // the first process's
+    char *first = NULL; // text of the first process
     if (team->size == 1) {
         goto done;
     }
@@ -201,21 +202,21 @@ done:
     return status;
 }
 
-// Tells signals what they cost from now on.
+// Records the loss that an interrupt reports from now on.
 static void note_loss(const bb_run_options *run, const char *path)
 {
     char text[BB_INTERRUPT_LOSS_BYTES];
     (void)snprintf(text, sizeof text, "'%s' is not written", bb_interrupt_path(path));
     bb_interrupt_loses(text);
     if (run->checkpoint != NULL) {
-        (void)snprintf(text, sizeof text, "where checkpoint '%s' stands, --resume goes on from it",
+        (void)snprintf(text, sizeof text, "if checkpoint '%s' exists, --resume continues from it",
                        bb_interrupt_path(run->checkpoint));
         bb_interrupt_keeps(text);
     }
 }
 
-// The file before the table, so that a reader of the table who leaves does not cost the file; the
-// table also where the file fails, so that a full disk does not cost the table.
+// Writes the file before printing the table, so that a closed pipe does not lose the file. Prints
+// the table even if the file fails, so that a full disk does not lose the table.
 static bb_status deliver(const bb_options *options, const bb_experiment *experiment,
                          const char *path, bb_results *results)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget export: reconstructors, images and pupil of a result file as FITS. The file is read in
-// a child process first, because the HDF5 library can crash on damaged ones.
+// bitbudget export: writes reconstructors, images and pupil of a result file as FITS. The file is
+// read in a child process first, because the HDF5 library can crash on damaged ones.
 #include "core/file.h"
 #include "sim/cli/command.h"
 #include "sim/cli/source.h"
@@ -14,8 +14,8 @@ static bb_status check_output(const bb_options *options)
     bb_file_list inputs = {0};
     const char *path = options->output;
     BB_REQUIRE(path != NULL, BB_INVALID, "export needs -o FILE.fits");
-    BB_REQUIRE(bb_fits_writer_named(path), BB_INVALID,
-               "-o %s, expected a name that ends in .fits or .fit", path);
+    BB_REQUIRE(bb_fits_writer_named(path), BB_INVALID, "-o %s: the name must end in .fits or .fit",
+               path);
     BB_TRY(bb_fits_writer_available());
     BB_TRY(bb_command_inputs(options, NULL, &inputs));
     BB_TRY(bb_file_check(path, false, options->force, 0.0, &inputs));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget info: what this program is, what it runs on, and whether it computes as it should.
+// bitbudget info: prints version, libraries and devices, and runs the self-test.
 #include "build_info.h"
 #include "core/address_space.h"
 #include "core/device/device.h"
@@ -31,7 +31,7 @@ done:
     return status;
 }
 
-// A device that does not answer is listed with its reason: this command is for finding out.
+// Lists a device that does not respond together with the reason, as an aid to diagnosis.
 static void list_devices(void)
 {
     (void)printf("devices\n");
@@ -50,7 +50,7 @@ static void list_devices(void)
     }
 }
 
-// Prints the run-time compilers of kernels, or why there is none.
+// Prints the run-time compilers of kernels, or the reason why there is none.
 static void tell_kernels(void)
 {
     char compiler[BB_WISDOM_COMPILER_BYTES];
@@ -63,7 +63,7 @@ static void tell_kernels(void)
     bb_status_clear();
 }
 
-// The source of a device's variants where its user has tuned nothing.
+// Prints the origin of a device's kernel variants if the user has not tuned any.
 static bb_status print_variants(bb_device_kind kind, const bb_wisdom_file *shipped)
 {
     bb_status status = BB_OK;
@@ -93,7 +93,7 @@ static bb_status tell_variants(void)
     for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
         if (bb_device_count((bb_device_kind)kind, NULL, 0) > 0 &&
             print_variants((bb_device_kind)kind, &shipped) != BB_OK) {
-            bb_status_clear(); // listed among the devices with its reason
+            bb_status_clear(); // the list of devices already shows the reason
         }
     }
 done:
@@ -101,7 +101,7 @@ done:
     return status;
 }
 
-// The words of one address, recorded when the scheme of addresses was fixed.
+// Compares the words of one address with recorded ones; the address scheme is fixed.
 static bb_status test_random(void)
 {
     bb_status status = BB_OK;
@@ -132,7 +132,7 @@ static bb_status test_threads(void)
     for (int i = 0; i < COUNT; ++i) {
         sum += squares[i];
     }
-    BB_REQUIRE(sum == 332833500.0, BB_INTERNAL, "sum of squares %g, expected 332833500", sum);
+    BB_REQUIRE(sum == 332833500.0, BB_INTERNAL, "sum of squares is %g, expected 332833500", sum);
 done:
     BB_RELEASE(&squares);
     return status;
@@ -197,7 +197,7 @@ bb_status bb_command_info(const bb_options *options, const bb_experiment_table *
     list_devices();
     tell_kernels();
     BB_TRY(tell_variants());
-    // Stacks of many threads are much beside a small limit; the tests need no more than one.
+    // Many thread stacks exceed a small memory limit; the tests need only one thread.
     const bool fits = bb_address_space_fits(bb_address_space_threads(options->threads));
     BB_TRY(bb_threads_set(fits ? options->threads : 1));
     BB_TRY(run_tests());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget kernel: kernels of the user's own, and shipped ones, checked, run and printed.
+// bitbudget kernel: checks, runs and prints user-defined and shipped kernels.
 #include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_BYTES = 400 }; // of one expression: equal parts of a graph are printed again
+enum { MOST_BYTES = 400 }; // of one expression: repeated parts of a graph are printed in full
 
 static const char *const operator_words[BB_OPERATION_COUNT] = {
     [BB_OPERATION_ADD] = " + ",
@@ -87,13 +87,13 @@ done:
     return status;
 }
 
-// A node of a selector or function, with what it is connected to in the place of its inputs.
+// Writes a node of a selector or function with its inputs replaced by their expressions.
 static bb_status write_node(const bb_program *program, const bb_step *step, int number, bool outer,
                             bb_text *out)
 {
     const bb_expression_node *node = &step->expression.nodes[number];
     if (out->length > MOST_BYTES) {
-        return BB_OK; // the line is cut by who asked for it
+        return BB_OK; // the caller truncates the line
     }
     switch (node->operation) {
     case BB_OPERATION_LITERAL:
@@ -118,8 +118,8 @@ static const char *size_word(const bb_program *program, const bb_value *value)
                                                                            : "rows";
 }
 
-// A value by what makes it: sizes, parameters and positions, and functions of them; other steps by
-// name.
+// Writes a value by its expression if it consists of sizes, parameters, positions and functions of
+// them; other steps by name.
 static bb_status write_value(const bb_program *program, int number, bool outer, bb_text *out)
 {
     const bb_value *value = &program->values[number];
@@ -145,7 +145,7 @@ static bb_status write_value(const bb_program *program, int number, bool outer, 
     }
 }
 
-// Appends what `write` wrote, cut where it is long.
+// Appends `line`, truncated if it is long.
 static bb_status add_cut(const bb_text *line, bb_text *out)
 {
     return line->length > MOST_BYTES ? bb_text_add(out, "%.*s...", MOST_BYTES, line->data)
@@ -172,14 +172,14 @@ static bb_status write_order(const bb_reduction *reduction, bb_text *out)
     bb_status status = BB_OK;
     const bb_reduction_order *order = &reduction->order;
     BB_TRY(bb_text_add(out, "%s%s in %s",
-                       reduction->icf == BB_ICF_OTHER ? "its own ICF" : icf_words[reduction->icf],
+                       reduction->icf == BB_ICF_OTHER ? "a custom ICF" : icf_words[reduction->icf],
                        reduction->product >= 0 ? " of products by fma" : "",
                        bb_element_type_row(reduction->type)->name));
     if (order->lanes == 1 && order->chunk == 0) {
-        BB_TRY(bb_text_add(out, ", one after the other"));
+        BB_TRY(bb_text_add(out, ", sequentially"));
     } else {
         BB_TRY(
-            bb_text_add(out, ", item j in lane j mod %td, then the lanes by halves", order->lanes));
+            bb_text_add(out, ", item j in lane j mod %td, then the lanes pairwise", order->lanes));
     }
     if (order->chunk > 0) {
         BB_TRY(bb_text_add(out, ", in chunks of %td", order->chunk));
@@ -201,7 +201,7 @@ static bb_status write_objects(const bb_program *program, bb_text *out)
                            object->is_read && object->is_written ? "read and written"
                            : object->is_read                     ? "read"
                            : object->is_written                  ? "written"
-                                                                 : "gives its size alone"));
+                                                                 : "size only"));
     }
     if (program->parameter_count > 0) {
         BB_TRY(bb_text_add(out, "parameters:\n"));
@@ -257,7 +257,7 @@ static bb_status write_accesses(const bb_program *program, bb_text *out)
                            step->kind == BB_STEP_READ ? "reads " : "writes",
                            program->objects[step->object].name));
         BB_TRY(add_cut(&line, out));
-        BB_TRY(bb_text_add(out, step->boundary == BB_BOUNDARY_NONE ? "]\n" : "], beyond: %s\n",
+        BB_TRY(bb_text_add(out, step->boundary == BB_BOUNDARY_NONE ? "]\n" : "], outside: %s\n",
                            bb_program_boundary_name(step->boundary)));
     }
 done:
@@ -268,11 +268,11 @@ done:
 static bb_status write_needs(const bb_program *program, bb_text *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_text_add(out, "to be run: datasets"));
+    BB_TRY(bb_text_add(out, "needed to run: datasets"));
     for (int i = 0; i < program->object_count; ++i) {
         const bb_program_object *object = &program->objects[i];
         BB_TRY(bb_text_add(out, "%s %s%s", i == 0 ? "" : ",", object->name,
-                           object->is_read ? "" : " (for its shape)"));
+                           object->is_read ? "" : " (shape only)"));
     }
     for (int i = 0; i < program->parameter_count; ++i) {
         BB_TRY(bb_text_add(out, "%s -p %s=VALUE", i == 0 ? ";" : "", program->parameters[i].name));
@@ -298,8 +298,8 @@ enum { NAME_WIDTH = 22 };
 
 typedef struct action {
     const char *name;
-    bb_index fewest, most; // operands after the word
-    bool runs;             // takes what is bound
+    bb_index fewest, most; // operands after the action
+    bool runs;             // true for run: accepts the options that bind data
     bool takes_device, takes_variant, explains;
     bb_status (*act)(const bb_options *options, bb_kernel_source *source);
 } action;
@@ -472,7 +472,7 @@ done:
     return status;
 }
 
-// A kernel that is gone since the folder was listed, or that may not be read, has no title.
+// Lists the shipped kernels. A kernel that was deleted meanwhile or is unreadable has no title.
 static bb_status list(const bb_options *options, bb_kernel_source *source)
 {
     bb_status status = BB_OK;
@@ -482,12 +482,12 @@ static bb_status list(const bb_options *options, bb_kernel_source *source)
     (void)source;
     BB_TRY(bb_kernel_source_list(&known));
     BB_REQUIRE(known.count > 0, BB_IO,
-               "no shipped kernels: neither in 'configs/kernels' here nor next to the program; set "
+               "shipped kernels not found in 'configs/kernels' here or next to the program; set "
                "BITBUDGET_SHARE to the folder with 'configs'");
     for (bb_index i = 0; i < known.count; ++i) {
         bb_text_release(&title);
         status = bb_kernel_source_title(known.names[i], &title);
-        BB_REQUIRE(status == BB_OK || status == BB_IO, status, "no memory for a title");
+        BB_REQUIRE(status == BB_OK || status == BB_IO, status, "host memory exhausted by a title");
         status = BB_OK;
         (void)printf("%-*s", title.length > 0 ? NAME_WIDTH : 0, known.names[i]);
         bb_text_print(bb_text_string(&title), stdout);
@@ -520,7 +520,8 @@ static bb_status find_action(const char *name, const action **out)
         }
         bb_suggestion_add(&near, actions[i].name);
     }
-    BB_FAIL(BB_INVALID, "kernel %s: expected one of check, run, source, explain, xml, list%s", name,
+    BB_FAIL(BB_INVALID,
+            "kernel %s: unknown action; use one of check, run, source, explain, xml, list%s", name,
             bb_suggestion_text(&near));
 done:
     return status;
@@ -531,17 +532,17 @@ static bb_status check_options(const action *found, const bb_options *options)
     bb_status status = BB_OK;
     BB_REQUIRE(found->runs || (options->output == NULL && options->kernel.parameters.count == 0 &&
                                !options->force),
-               BB_INVALID, "kernel %s runs nothing: -o, -p and --force go with run", found->name);
-    BB_REQUIRE(found->explains ||
-                   (options->kernel.input == NULL && options->kernel.wisdom == NULL &&
-                    !options->kernel.reorder && !options->kernel.deterministic),
-               BB_INVALID,
-               "kernel %s: --in, --wisdom, --reorder and --deterministic go with run and explain",
-               found->name);
+               BB_INVALID, "kernel %s: -o, -p and --force need kernel run", found->name);
+    BB_REQUIRE(
+        found->explains || (options->kernel.input == NULL && options->kernel.wisdom == NULL &&
+                            !options->kernel.reorder && !options->kernel.deterministic),
+        BB_INVALID,
+        "kernel %s: --in, --wisdom, --reorder and --deterministic need kernel run or explain",
+        found->name);
     BB_REQUIRE(found->takes_variant || options->kernel.variant == NULL, BB_INVALID,
-               "kernel %s: --variant goes with run, source and explain", found->name);
+               "kernel %s: --variant needs kernel run, source or explain", found->name);
     BB_REQUIRE(options->kernel.set == NULL || (found->explains && !found->runs), BB_INVALID,
-               "kernel %s: --set goes with explain", found->name);
+               "kernel %s: --set needs kernel explain", found->name);
 done:
     return status;
 }
@@ -555,11 +556,11 @@ bb_status bb_command_kernel(const bb_options *options, const bb_experiment_table
     BB_TRY(find_action(options->operands[0], &found));
     const bb_index rest = options->operand_count - 1;
     BB_REQUIRE(rest >= found->fewest && rest <= found->most, BB_INVALID,
-               "kernel %s: %td operands after it; see 'bitbudget kernel --help'", found->name,
-               rest);
+               "kernel %s: wrong number of operands (%td); see 'bitbudget kernel --help'",
+               found->name, rest);
     BB_TRY(check_options(found, options));
     BB_REQUIRE(found->takes_device || options->device == NULL, BB_INVALID,
-               "kernel %s accepts no --device", found->name);
+               "kernel %s: remove --device", found->name);
     BB_TRY(found->act(options, &source));
 done:
     bb_kernel_source_release(&source);

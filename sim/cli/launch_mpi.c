@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every process runs the command line; the first writes and prints. One that fails ends all, since
-// others may wait for it: whoever wants them to end by themselves has to fail in all.
+// Entry of the MPI program. Every process runs the command line; the first one writes and prints. A
+// failing process aborts all, since others may wait for it; for a regular end all processes have to
+// fail.
 #include "core/team.h"
 #include "sim/cli/launch.h"
 #include "solvers/distributed/engine.h"
@@ -16,7 +17,7 @@ int bb_launch_commands(int argument_count, char **arguments)
     int level = MPI_THREAD_SINGLE;
     if (MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS ||
         level != MPI_THREAD_MULTIPLE) {
-        (void)fputs("bitbudget: this MPI has no MPI_THREAD_MULTIPLE\n", stderr);
+        (void)fputs("bitbudget: this MPI library does not support MPI_THREAD_MULTIPLE\n", stderr);
         return bb_status_exit_code(BB_INTERNAL);
     }
     bb_team_mpi_join();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget convergence, live, realtime: load a study, measure its experiment, print and write.
+// bitbudget convergence, live, realtime: load a study, run the measurement of its experiment, print
+// and write the result.
 #include "core/address_space.h"
 #include "core/clock.h"
 #include "core/file.h"
@@ -12,14 +13,15 @@
 
 #include <stdio.h>
 
-// Bytes of tables, histograms, texts and provenance.
+// Upper limit of the size of tables, histograms, texts and provenance.
 enum { FILE_BYTES = 1 << 19 };
 
 // Measurement that an experiment offers.
 typedef struct measurement {
-    bb_status (*run)(const void *study, bb_results *results, bb_text *table); // NULL: nothing
-    const char *absent; // why this build has none, where others do; NULL: no build has
-    // The same of a stream; NULL: `run` measures.
+    bb_status (*run)(const void *study, bb_results *results, bb_text *table); // NULL: not available
+    const char
+        *absent; // reason why this build lacks a measurement of other builds; NULL: no build has it
+    // The same for a stream; NULL: `run` measures.
     bb_status (*live)(const void *study, const bb_live_options *options, bb_results *results,
                       bb_text *table);
 } measurement;
@@ -56,8 +58,8 @@ done:
     return status;
 }
 
-// Measures by what `of` finds in the experiment of the study; `help` is that member's text,
-// `missing` names what an experiment without it lacks.
+// Runs the measurement that `of` finds in the experiment of the study. `help` is the text of that
+// member; `missing` names the measurement in the message for an experiment without it.
 static bb_status measure_study(const bb_options *options, const bb_experiment_table *experiments,
                                measurement (*of)(const bb_experiment *experiment), const char *name,
                                const char *missing)
@@ -72,7 +74,7 @@ static bb_status measure_study(const bb_options *options, const bb_experiment_ta
     double start = bb_clock_seconds();
     BB_TRY(bb_device_choice_require(bb_command_device(options)));
     BB_REQUIRE(options->output != NULL || !options->force, BB_INVALID,
-               "--force replaces a file: name it with -o");
+               "--force replaces a file; give its name with -o");
     BB_TRY(bb_command_load(options, experiments, bb_device_choice_require, &config));
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);
@@ -81,7 +83,7 @@ static bb_status measure_study(const bb_options *options, const bb_experiment_ta
     BB_REQUIRE(measure.run != NULL || measure.absent == NULL, BB_DEVICE, "%s", measure.absent);
     BB_TRY(bb_experiment_list(experiments, command->by_experiment, &having));
     BB_REQUIRE(measure.run != NULL || measure.live != NULL, BB_INVALID,
-               "experiment %s has no %s; having one: %s", experiment->name, missing,
+               "experiment %s has no %s; experiments with one: %s", experiment->name, missing,
                bb_text_string(&having));
     if (options->output != NULL) {
         BB_TRY(bb_command_inputs(options, config, &inputs));
@@ -98,7 +100,7 @@ static bb_status measure_study(const bb_options *options, const bb_experiment_ta
         (void)printf("results: %s\n", options->output);
     }
     if (late.status != BB_OK) {
-        (void)fflush(stdout); // all of it stands before the error
+        (void)fflush(stdout); // so that the output comes before the error
         bb_status_restore(&late.record);
         status = late.status;
         goto done;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget new: a commented configuration with every key, from the tables that read it, or a copy
-// of a study that is shipped.
+// bitbudget new: writes a commented configuration with every key of an experiment, or a copy of a
+// shipped study.
 #include "core/file.h"
 #include "core/memory.h"
 #include "sim/cli/command.h"
@@ -16,9 +16,8 @@ static bb_status make_text(const bb_experiment *experiment, bb_text *out)
     bb_status status = BB_OK;
     BB_TRY(bb_text_add(out,
                        "# A study for bitbudget: 'bitbudget check' prints its plan, 'bitbudget "
-                       "run' computes it.\n"
-                       "# Keys left out take the values shown, except those marked required by\n"
-                       "# 'bitbudget config --list %s'.\n",
+                       "run' computes it.\n# Omitted keys have the values shown, except those "
+                       "marked required by\n# 'bitbudget config --list %s'.\n",
                        experiment->name));
     BB_TRY(bb_config_template(experiment->schema, experiment->starter, out));
 done:
@@ -39,8 +38,8 @@ static void write_time(double seconds, char out[16])
     }
 }
 
-// Memory and time of one run as `check` has them. A plan of a sweep is listed by a run of its
-// study.
+// Prints memory and time of one run as `check` estimates them; for the plan of a sweep, those of
+// one run of its study.
 static bb_status list_plan(const bb_experiment_table *experiments, const bb_config_base *base,
                            const char *name, bool sweeps, const bb_run_options *run)
 {
@@ -56,7 +55,7 @@ static bb_status list_plan(const bb_experiment_table *experiments, const bb_conf
     write_time(plan.estimated_seconds, seconds);
     (void)printf("%-26s %8.1f MB %8s  ", name, 1e-6 * plan.host_bytes, seconds);
     bb_text_print(study->title, stdout);
-    (void)printf("%s\n", sweeps ? " (a sweep: a point of it)" : "");
+    (void)printf("%s\n", sweeps ? " (a sweep: one of its points)" : "");
 done:
     bb_plan_release(&plan);
     bb_config_destroy(&config);
@@ -64,7 +63,7 @@ done:
     return status;
 }
 
-// A file that is no study of these experiments, a table of machines say, is passed over.
+// Skips files that are not studies of these experiments, such as tables of machines.
 static bb_status list_study(const bb_experiment_table *experiments, const char *name,
                             const bb_run_options *run)
 {
@@ -94,10 +93,10 @@ static bb_status list_studies(const bb_options *options, const bb_experiment_tab
     bb_status status = BB_OK;
     bb_shipped_names known = {0};
     const bb_run_options run = {.threads = options->threads};
-    BB_REQUIRE(options->operand_count == 0, BB_INVALID, "--list accepts no operand");
+    BB_REQUIRE(options->operand_count == 0, BB_INVALID, "--list accepts no operands");
     BB_TRY(bb_study_file_list(&known));
     BB_REQUIRE(known.count > 0, BB_IO,
-               "no shipped studies: neither in 'configs' here nor next to the program; set "
+               "shipped studies not found in 'configs' here or next to the program; set "
                "BITBUDGET_SHARE to the folder with 'configs'");
     for (bb_index i = 0; i < known.count; ++i) {
         BB_TRY(list_study(experiments, known.names[i], &run));
@@ -107,7 +106,7 @@ done:
     return status;
 }
 
-// The text of an experiment's template or of a study.
+// Finds the text of an experiment's template or of a study.
 static bb_status find_text(const char *name, const bb_experiment_table *experiments, bb_text *out,
                            bb_file_list *inputs)
 {
@@ -126,7 +125,7 @@ static bb_status find_text(const char *name, const bb_experiment_table *experime
         }
         bb_status_record record;
         bb_status_save(&record);
-        BB_FAIL(BB_INVALID, "no experiment '%s', expected one of %s or a study: %s", name,
+        BB_FAIL(BB_INVALID, "unknown experiment '%s'; use one of %s, or a study: %s", name,
                 bb_text_string(&words), record.message);
     }
     BB_TRY(status);
@@ -147,9 +146,9 @@ bb_status bb_command_new(const bb_options *options, const bb_experiment_table *e
         return list_studies(options, experiments);
     }
     BB_REQUIRE(options->operand_count > 0, BB_INVALID,
-               "expected an experiment or a study; see 'bitbudget new --help'");
+               "name an experiment or a study; see 'bitbudget new --help'");
     BB_REQUIRE(options->operand_count > 1 || !options->force, BB_INVALID,
-               "--force replaces a file: name it after '%s'", options->operands[0]);
+               "--force replaces a file; give its name after '%s'", options->operands[0]);
     BB_TRY(find_text(options->operands[0], experiments, &text, &inputs));
     if (options->operand_count == 1) {
         (void)fputs(bb_text_string(&text), stdout);

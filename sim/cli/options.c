@@ -45,71 +45,83 @@ static const bb_option table[] = {
      "compare all results except times with the file; exit code 0 if equal to the bit, 1 with a list of "
      "differences; writes a file only with -o",
      .group = BB_OPTION_VERIFY, FLAG(verify)},
-    {"fields", NULL, "list and draw the fields of a wafer study",
+    {"fields", NULL, "list and plot the fields of a wafer study",
      .group = BB_OPTION_FIELDS, FLAG(fields)},
     {"machine", "FILE", "plan for the machine described by FILE (examples/machines)",
      .words = "file", .group = BB_OPTION_MACHINE, TEXT(machine)},
-    {"energy", NULL, "measure energy: repeat the work of each pipeline until a counter resolves it (NVML, RAPL)",
+    {"energy", NULL, "measure energy: repeat the computation of each pipeline until a counter "
+                     "resolves it (NVML, RAPL)",
      .group = BB_OPTION_ENERGY, FLAG(energy)},
-    {"max-loss", "LOSS", "report the pipeline of fewest bytes with at most this loss:",
+    {"max-loss", "LOSS", "report the pipeline with the fewest bytes and at most this loss:",
      .former = "within", .by_experiment = price, .group = BB_OPTION_MAX_LOSS, NUMBER(max_loss)},
-    {"by", "WORD", "with --max-loss: least bytes, time, joules or cost; default bytes",
+    {"by", "WORD", "with --max-loss: minimise bytes, time, joules or cost; default bytes",
      .words = "bytes time joules cost", .group = BB_OPTION_SHOW, TEXT(show.by)},
     {"full", NULL, "print every column of the experiment, and its report",
      .group = BB_OPTION_SHOW, FLAG(show.full)},
-    {"pipeline", "NAMES", "only these pipelines: a,b", .group = BB_OPTION_PIPELINE, TEXT(pipeline)},
-    {"columns", "NAMES", "datasets of /results over pipelines, as stored: flops,device",
+    {"pipeline", "NAMES", "show only these pipelines: a,b",
+     .group = BB_OPTION_PIPELINE, TEXT(pipeline)},
+    {"columns", "NAMES", "print these datasets of /results, as stored: flops,device",
      .group = BB_OPTION_SHOW, TEXT(show.columns)},
-    {"format", "WORD", "table, csv, json (both as stored, to the bit), md or latex",
+    {"format", "WORD", "table, csv, json (both with the stored bits), md or latex",
      .words = "table csv json md latex", .group = BB_OPTION_FORMAT, TEXT(show.format)},
-    {"tolerance", "T", "relative difference below which numbers are equal; default 0",
+    {"tolerance", "T", "relative difference below which numbers count as equal; default 0",
      .group = BB_OPTION_TOLERANCE, NUMBER(show.tolerance)},
     {"kind", "KIND", "kind of picture; --list prints the kinds",
      .words = "kind", .group = BB_OPTION_PICTURE, TEXT(picture.kind)},
-    {"in", "FILE", "HDF5 file to read", .words = "file", .group = BB_OPTION_BIND, TEXT(kernel.input)},
+    {"in", "FILE", "HDF5 file to read", .words = "file",
+     .group = BB_OPTION_BIND, TEXT(kernel.input)},
     {"output", "FILE", "file to write", .words = "file", .letter = 'o',
      .group = BB_OPTION_OUTPUT, TEXT(output)},
     {"size", "SIZE", "page size in cm, WxH or W; default 17, a column is 8.5",
      .group = BB_OPTION_SIZE, TEXT(size)},
-    {"x", "KEY", "of heatmap and lines of a sweep: swept key along x; others are chosen automatically and "
-     "named below the picture", .group = BB_OPTION_KEYS, TEXT(picture.x)},
-    {"y", "KEY", "the key along y, or the lines; pipeline: all of them", .group = BB_OPTION_KEYS, TEXT(picture.y)},
-    {"value", "DATASET", "dataset of /results; default the loss", .group = BB_OPTION_KEYS, TEXT(picture.value)},
-    {"exposure", "N", "of heat: number of a scored exposure; default the last",
+    {"x", "KEY", "for heatmap and lines of a sweep: swept key along x; others are chosen "
+                 "automatically and named below the picture",
+                 .group = BB_OPTION_KEYS, TEXT(picture.x)},
+    {"y", "KEY", "swept key along y, or of the lines; pipeline: all pipelines",
+     .group = BB_OPTION_KEYS, TEXT(picture.y)},
+    {"value", "DATASET", "dataset of /results; default the loss",
+     .group = BB_OPTION_KEYS, TEXT(picture.value)},
+    {"exposure", "N", "for heat: number of a scored exposure; default the last",
      .group = BB_OPTION_KEYS, TEXT(picture.exposure)},
-    {"step", "N", "of heat: light step, from 1; default the last",
+    {"step", "N", "for heat: light step, from 1; default the last",
      .group = BB_OPTION_KEYS, COUNT(picture.step, 100000000)},
-    {"tex", "DIR", "write table.tex, a .tex and .pdf for each picture, and all.tex, which includes them",
+    {"tex", "DIR",
+     "write table.tex, a .tex and .pdf for each picture, and all.tex, which includes them",
      .words = "file", .group = BB_OPTION_TEX, TEXT(picture.tex)},
     {"parts", "NAMES", "parts of the file: R,psf,pupil; default: all available",
      .group = BB_OPTION_PARTS, TEXT(picture.parts)},
-    {"script", NULL, "keep data and script of the picture as NAME.dat and NAME.gp",
+    {"script", NULL, "also write data and script of the picture as NAME.dat and NAME.gp",
      .group = BB_OPTION_PICTURE, FLAG(picture.script)},
-    {"device", "WORD", "auto, cpu, cuda or opencl (wafer and product only), for pipelines without a device",
+    {"device", "WORD", "device for pipelines that set none: auto, cpu, cuda or opencl (wafer and "
+                       "product only)",
      .words = "auto cpu cuda opencl", .group = BB_OPTION_DEVICE, TEXT(device)},
-    {"variant", "ID", "of run: variant of the kernel", .group = BB_OPTION_KERNEL, TEXT(kernel.variant)},
+    {"variant", "ID", "for run: variant of the kernel",
+     .group = BB_OPTION_KERNEL, TEXT(kernel.variant)},
     {"deterministic", NULL, "use the default variants of generated kernels, ignore measurements",
      .group = BB_OPTION_DETERMINISTIC, FLAG(kernel.deterministic)},
     {"wisdom", "FILE", "tuning cache of kernel variants; default bitbudget/kernels.yaml in "
      "$XDG_CONFIG_HOME or ~/.config",
      .words = "file", .group = BB_OPTION_WISDOM, TEXT(kernel.wisdom)},
-    {"reorder", NULL, "also variants with another order of sums; last bits differ",
+    {"reorder", NULL, "try also variants with another order of summation; the last bits differ",
      .group = BB_OPTION_WISDOM, FLAG(kernel.reorder)},
     {"set", "SET", "benchmark data: seed, large, odd or small", .words = "seed large odd small",
      .group = BB_OPTION_WISDOM, TEXT(kernel.set)},
     {"compare", "FILE", "compare ratios with the baseline FILE; exit code 1 if one is slower by "
-     "more than its spread and 5 %; without names all of its rows", .words = "file",
+                        "more than its spread and 5 %; without names, all rows of FILE",
+                        .words = "file",
      .group = BB_OPTION_BENCH, TEXT(bench.compare)},
-    {"record", "FILE", "write the baseline FILE: best ratios of three rounds, of the benchmarks named",
+    {"record", "FILE", "write the baseline FILE: best ratios of three rounds of the named "
+                       "benchmarks",
      .words = "file", .group = BB_OPTION_BENCH, TEXT(bench.record)},
-    {"type", "TYPE", "SP or DP; default both", .words = "SP DP", .group = BB_OPTION_TUNE, TEXT(kernel.type)},
-    {"exhaustive", NULL, "try all variants, not only the promising ones",
+    {"type", "TYPE", "SP or DP; default both", .words = "SP DP",
+     .group = BB_OPTION_TUNE, TEXT(kernel.type)},
+    {"exhaustive", NULL, "try all variants, not only promising ones",
      .group = BB_OPTION_TUNE, FLAG(kernel.exhaustive)},
     {"for", "STUDY", "choose number formats of slots and variants of kernels for STUDY",
      .words = "file", .group = BB_OPTION_TUNE, TEXT(kernel.study)},
-    {"budget", "S", "end after S seconds, divided among kernels; records are kept",
+    {"budget", "S", "end after S seconds, divided among kernels; results until then are recorded",
      .group = BB_OPTION_TUNE, NUMBER(kernel.budget_s)},
-    {"parameter", "PARAM=VALUE", "of run: value of a parameter; may be repeated", .letter = 'p',
+    {"parameter", "PARAM=VALUE", "for run: value of a parameter; may be repeated", .letter = 'p',
      .group = BB_OPTION_BIND, LIST(kernel.parameters)},
     {"source", "SOURCE", "source of frames: synthetic, file:FRAMES.h5, loop:FRAMES.h5, "
      "directory:FOLDER or shm:NAME; default synthetic", .group = BB_OPTION_LIVE, TEXT(live.source)},
@@ -118,48 +130,53 @@ static const bb_option table[] = {
      .group = BB_OPTION_LIVE, NUMBER(live.rate_hz)},
     {"patience", "S", "end after S seconds without frames; default 30",
      .group = BB_OPTION_LIVE, NUMBER(live.patience_s)},
-    {"overlap", "N", "phases in flight, 1 to 4; default 3 for one pipeline on cuda, else 1", .group = BB_OPTION_LIVE, COUNT(live.overlap, 4)},
-    {"view", "DIR", "maintain a page with the wavefront in DIR: index.html, for any browser",
+    {"overlap", "N", "phases in flight, 1 to 4; default 3 for one pipeline on cuda, else 1",
+     .group = BB_OPTION_LIVE, COUNT(live.overlap, 4)},
+    {"view", "DIR", "update a page with the wavefront in DIR: index.html, for any browser",
      .words = "file", .group = BB_OPTION_LIVE, TEXT(live.view)},
     {"threads", "N", "number of threads; default: all processors; results do not depend on it",
      .group = BB_OPTION_THREADS, COUNT(threads, 1024)},
-    {"quick", NULL, "tiny sizes for tests; the figures are meaningless",
+    {"quick", NULL, "tiny sizes for tests; the measured numbers are meaningless",
      .group = BB_OPTION_BENCH, FLAG(bench.quick)},
-    {"n", "N", "rows of a factorization; default of the benchmark", .group = BB_OPTION_BENCH,
+    {"n", "N", "number of rows of a factorization; default of the benchmark",
+     .group = BB_OPTION_BENCH,
      COUNT(bench.n, 1000000)},
-    {"file", "FILE", "of kernel: description to use instead of the shipped one, on the same data",
+    {"file", "FILE", "for kernel: description used instead of the shipped one, with the same "
+                     "data",
      .words = "file", .group = BB_OPTION_BENCH, TEXT(bench.file)},
     {"datasets", NULL, "list the datasets of the result file",
      .group = BB_OPTION_BENCH, FLAG(bench.datasets)},
     {"force", NULL, "replace existing files", .group = BB_OPTION_FORCE, FLAG(force)},
     {"dump", "NAMES", "add operators to the file, by experiment:", .by_experiment = operators,
      .group = BB_OPTION_DUMP, TEXT(dump)},
-    {"checkpoint", "FILE", "save finished work in FILE:", .words = "file",
+    {"checkpoint", "FILE", "save completed work in FILE:", .words = "file",
      .by_experiment = checkpoints, .group = BB_OPTION_RESTART, TEXT(restart.checkpoint)},
     {"checkpoint-every", "S", "with --checkpoint: at most every S seconds",
      .group = BB_OPTION_RESTART, NUMBER(restart.checkpoint_every_s)},
     {"resume", "FILE", "continue from a checkpoint of the same study and build, bit for bit",
      .words = "file", .group = BB_OPTION_RESTART, TEXT(restart.resume)},
-    {"jobs", "N", "points computed at once, one process each; default: the number of processors or "
-     "GPUs, fewer if memory is short",
+    {"jobs", "N", "number of points computed at once, one process each; default: the number of "
+                  "processors or GPUs, fewer if memory is short",
      .group = BB_OPTION_SWEEP, COUNT(sweep.jobs, 256)},
-    {"shard", "S/K", "of run: points of shard S, or S,S,..., of K; default: the element of a job "
-     "array, else all",
+    {"shard", "S/K", "for run: points of shard S, or S,S,..., of K; default: the element of a "
+                     "job array, else all",
      .group = BB_OPTION_SWEEP, TEXT(sweep.shard)},
-    {"only", "CLASS", "of retry: only points with this failure",
-     .words = "config io memory device internal signal time", .group = BB_OPTION_SWEEP, TEXT(sweep.only)},
-    {"csv", "FILE", "of collect: scalars as a table", .words = "file",
+    {"only", "CLASS", "for retry: only points with this failure",
+     .words = "config io memory device internal signal time",
+     .group = BB_OPTION_SWEEP, TEXT(sweep.only)},
+    {"csv", "FILE", "for collect: write scalars as a CSV table", .words = "file",
      .group = BB_OPTION_SWEEP, TEXT(sweep.csv)},
-    {"partial", NULL, "of collect: also with unfinished points",
+    {"partial", NULL, "for collect: accept unfinished points",
      .group = BB_OPTION_SWEEP, FLAG(sweep.partial)},
-    {"slurm", NULL, "of submit: one array job by sbatch", .group = BB_OPTION_SWEEP, FLAG(sweep.slurm)},
-    {"nodes", "N", "of submit: elements of the array; default one per shard",
+    {"slurm", NULL, "for submit: one array job by sbatch",
+     .group = BB_OPTION_SWEEP, FLAG(sweep.slurm)},
+    {"nodes", "N", "for submit: number of elements of the array; default one per shard",
      .group = BB_OPTION_SWEEP, COUNT(sweep.nodes, 100000)},
-    {"print-only", NULL, "of submit: print the scripts, submit nothing",
+    {"print-only", NULL, "for submit: print the scripts, submit nothing",
      .group = BB_OPTION_SWEEP, FLAG(sweep.print_only)},
     {"man", NULL, "print a manual page as troff", .group = BB_OPTION_MAN,
      FLAG(man)},
-    {"quiet", NULL, "only warnings on stderr", .letter = 'q',
+    {"quiet", NULL, "print only warnings on stderr", .letter = 'q',
      .group = BB_OPTION_LEVEL, LEVEL(BB_LOG_QUIET)},
     {"verbose", NULL, "also print details, and the source lines of an error", .letter = 'v',
      .group = BB_OPTION_LEVEL, LEVEL(BB_LOG_VERBOSE)},
@@ -207,16 +224,16 @@ static bb_status take_value(const bb_option *option, const char *value, bb_optio
         break;
     case BB_OPTION_IS_COUNT:
         BB_REQUIRE(bb_scalar_integer(value, count) && *count >= 1 && *count <= option->limit,
-                   BB_INVALID, "--%s %s, expected an integer in [1, %td]", option->name, value,
+                   BB_INVALID, "--%s %s: use an integer in [1, %td]", option->name, value,
                    option->limit);
         break;
     case BB_OPTION_IS_NUMBER:
         BB_REQUIRE(bb_scalar_double(value, number) && *number >= 0.0, BB_INVALID,
-                   "--%s %s, expected a number of at least 0", option->name, value);
+                   "--%s %s: use a number of at least 0", option->name, value);
         break;
     case BB_OPTION_IS_LIST:
-        BB_REQUIRE(list->count < BB_OPTION_MAX_WORDS, BB_INVALID, "--%s is given over %d times",
-                   option->name, BB_OPTION_MAX_WORDS);
+        BB_REQUIRE(list->count < BB_OPTION_MAX_WORDS, BB_INVALID,
+                   "--%s is given more than %d times", option->name, BB_OPTION_MAX_WORDS);
         list->words[list->count++] = value;
         break;
     }
@@ -224,7 +241,7 @@ done:
     return status;
 }
 
-// The option of a command that is nearest to what was typed, NULL where none is near.
+// Accepted option nearest to the typed word; NULL if none is near.
 static const char *nearest_option(const char *typed, const bb_option_groups accepted)
 {
     const size_t dashes = strspn(typed, "-");
@@ -248,18 +265,18 @@ static bb_status refuse_option(const char *typed, const char *command,
         if (table[i].former != NULL && bb_option_is_accepted(&table[i], accepted) &&
             length == strlen("--") + strlen(table[i].former) &&
             strncmp(typed + strlen("--"), table[i].former, length - strlen("--")) == 0) {
-            return bb_status_set(BB_INVALID, __FILE__, __LINE__, "option --%s is called --%s now",
-                                 table[i].former, table[i].name);
+            return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                                 "option --%s has been renamed --%s", table[i].former,
+                                 table[i].name);
         }
     }
     return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                         "option %s is not one of '%s'%s%s%s; see '%s%s --help'", typed, command,
+                         "option %s is unknown to '%s'%s%s%s; see '%s%s --help'", typed, command,
                          nearest == NULL ? "" : " (did you mean --", nearest == NULL ? "" : nearest,
                          nearest == NULL ? "" : "?)", bb_option_program(command), command);
 }
 
-// The table as getopt reads it; what it returns of a long option is its row's number and
-// FIRST_LONG.
+// Converts the table for getopt_long; a long option returns the number of its row plus FIRST_LONG.
 static void fill_forms(struct option forms[OPTION_COUNT + 1], char letters[2 * OPTION_COUNT + 2])
 {
     *letters++ = ':';
@@ -277,7 +294,7 @@ static void fill_forms(struct option forms[OPTION_COUNT + 1], char letters[2 * O
     forms[OPTION_COUNT] = (struct option){0};
 }
 
-// The row of what getopt found, NULL where it found none.
+// Row of an option found by getopt, NULL if unknown.
 static const bb_option *find_option(int found)
 {
     for (int i = 0; i < OPTION_COUNT; ++i) {
@@ -303,7 +320,7 @@ bb_status bb_options_parse(int argument_count, char **arguments, const bb_option
     struct option forms[OPTION_COUNT + 1];
     char letters[2 * OPTION_COUNT + 2];
     fill_forms(forms, letters);
-    // The command's own name stands in the place of the program's. 0 makes getopt start afresh.
+    // The command's name takes the position of the program's in `rest`. optind = 0 resets getopt.
     int count = argument_count - 1;
     char **rest = arguments + 1;
     opterr = 0;
@@ -316,7 +333,7 @@ bb_status bb_options_parse(int argument_count, char **arguments, const bb_option
         }
         const bb_option *option = find_option(found);
         int last = optind > before ? optind - 1 : before;
-        // The value of an option may be a word of its own.
+        // The option's value may be a separate argument.
         const char *typed = rest[optarg == rest[last] ? last - 1 : last];
         const char letter[] = {'-', (char)optopt, '\0'};
         typed = found == '?' && typed[0] != '-' && optopt > ' ' && optopt < 127 ? letter : typed;

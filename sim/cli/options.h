@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options that commands share: one table, a row an option, by which they are parsed, helped,
-// listed in the manual's pages and completed, so that each means the same everywhere.
+// Options shared by the commands: one table with a row for each option. Parsing, help, manual pages
+// and completion use it, so that an option has the same meaning everywhere.
 #ifndef BB_SIM_CLI_OPTIONS_H
 #define BB_SIM_CLI_OPTIONS_H
 
@@ -12,7 +12,7 @@
 
 /// Groups of options: a command accepts all options of a group or none.
 typedef enum bb_option_group {
-    BB_OPTION_COMMON, ///< of every command
+    BB_OPTION_COMMON, ///< accepted by every command
     BB_OPTION_OUTPUT,
     BB_OPTION_DEVICE,
     BB_OPTION_THREADS,
@@ -48,7 +48,7 @@ typedef enum bb_option_group {
     BB_OPTION_GROUPS,
 } bb_option_group;
 
-/// Set of groups, in any order; unused places are BB_OPTION_COMMON.
+/// Set of groups in any order; unused elements are BB_OPTION_COMMON.
 typedef bb_option_group bb_option_groups[BB_OPTION_GROUPS];
 
 enum { BB_OPTION_MAX_WORDS = 64 };
@@ -59,30 +59,30 @@ typedef struct bb_option_words {
     bb_index count;
 } bb_option_words;
 
-/// Options of commands that show results. In this and the next structs an option that is not given
+/// Options of commands that show results. In this and the next structs, an option that is not given
 /// leaves a text NULL, a count 0 and a number NaN.
 typedef struct bb_show_options {
     bool full;
-    const char *columns; ///< names with commas
+    const char *columns; ///< comma-separated names
     const char *by;
     const char *format;
-    double tolerance; ///< 0 unless given
+    double tolerance; ///< default 0
 } bb_show_options;
 
-/// Of `plot`, `report` and `export`.
+/// Options of `plot`, `report` and `export`.
 typedef struct bb_picture_options {
     const char *kind;
-    bool script;               ///< keep what a picture was drawn by
+    bool script;               ///< also write the data and script of the picture
     const char *x, *y, *value; ///< swept keys and a dataset
-    const char *exposure;      ///< number of one
+    const char *exposure;      ///< number of a scored exposure
     bb_index step;
     const char *tex;   ///< folder
-    const char *parts; ///< names with commas
+    const char *parts; ///< comma-separated names
 } bb_picture_options;
 
-/// Of `sweep`.
+/// Options of `sweep`.
 typedef struct bb_sweep_options {
-    bb_index jobs; ///< processes
+    bb_index jobs; ///< number of processes
     bb_index nodes;
     const char *shard; ///< "S/K"
     const char *only;  ///< class of failure
@@ -90,42 +90,42 @@ typedef struct bb_sweep_options {
     bool partial, slurm, print_only;
 } bb_sweep_options;
 
-/// Of `kernel` and `tune`.
+/// Options of `kernel` and `tune`.
 typedef struct bb_kernel_options {
     const char *input, *variant, *wisdom;
-    const char *set; ///< of benchmark data
+    const char *set; ///< benchmark data
     const char *type;
-    const char *study; ///< of --for
+    const char *study; ///< value of --for
     double budget_s;
     bool deterministic, reorder, exhaustive;
     bb_option_words parameters;
 } bb_kernel_options;
 
-/// Of bitbudget-bench.
+/// Options of bitbudget-bench.
 typedef struct bb_bench_options {
-    bb_index n;                   ///< rows of a matrix
-    const char *file;             ///< of a kernel
-    const char *compare, *record; ///< baselines
+    bb_index n;                   ///< number of rows of a matrix
+    const char *file;             ///< kernel file
+    const char *compare, *record; ///< baseline files
     bool quick, datasets;
 } bb_bench_options;
 
-/// Of commands that compute.
+/// Options for checkpoints of commands that compute.
 typedef struct bb_restart_options {
     const char *checkpoint, *resume;
     double checkpoint_every_s;
 } bb_restart_options;
 
-/// What the user asked for. Texts are borrowed from the command line.
+/// Parsed command line. Texts are borrowed from the command line.
 typedef struct bb_options {
-    int argument_count; ///< of the whole command line
+    int argument_count; ///< number of arguments of the whole command line
     char *const *arguments;
-    char **operands; ///< [operand_count] what is no option, in order
+    char **operands; ///< [operand_count] operands, in order
     bb_index operand_count;
     const char *output, *device, *machine;
-    const char *dump;     ///< names
-    const char *pipeline; ///< names with commas
-    const char *size;     ///< of a picture or a matrix
-    bb_index threads;     ///< all online processors unless given
+    const char *dump;     ///< comma-separated names
+    const char *pipeline; ///< comma-separated names
+    const char *size;     ///< size of a picture or matrix
+    bb_index threads;     ///< default: all online processors
     double max_loss;
     bool force, list, resolved, upgrade, verify, fields, energy, man, help;
     bb_log_level level;
@@ -141,37 +141,37 @@ typedef struct bb_options {
 typedef enum bb_option_kind {
     BB_OPTION_IS_TEXT,   ///< member: const char *
     BB_OPTION_IS_FLAG,   ///< member: bool, no value
-    BB_OPTION_IS_LEVEL,  ///< member: level, which becomes `limit`; no value
+    BB_OPTION_IS_LEVEL,  ///< member: level, set to `limit`; no value
     BB_OPTION_IS_COUNT,  ///< member: bb_index in [1, limit]
     BB_OPTION_IS_NUMBER, ///< member: double of at least 0
-    BB_OPTION_IS_LIST,   ///< member: bb_option_words, a word each time
+    BB_OPTION_IS_LIST,   ///< member: bb_option_words, appended by each use
 } bb_option_kind;
 
 typedef struct bb_option {
-    const char *name;    ///< without its dashes
-    const char *value;   ///< what help calls its value, NULL: it takes none
-    const char *meaning; ///< a line, unless a command has its own words
-    const char *words;   ///< its values with blanks between, "file" or "kind"; NULL: free
-    bb_experiment_text by_experiment; ///< what experiments add to the meaning, NULL: nothing
-    const char *former;               ///< name in an earlier version, refused with the new one
+    const char *name;    ///< without the leading dashes
+    const char *value;   ///< name of its value in help texts, NULL: no value
+    const char *meaning; ///< help line, unless the command has its own
+    const char *words;   ///< allowed values separated by blanks, "file" or "kind"; NULL: free text
+    bb_experiment_text by_experiment; ///< text that experiments add to the meaning, or NULL
+    const char *former;               ///< name in an earlier version; its error names the new one
     bb_option_kind kind;
     size_t member; ///< offset in bb_options
     bb_index limit;
     bb_option_group group;
-    char letter; ///< a short form, or 0
+    char letter; ///< short form, or 0
 } bb_option;
 
-/// All options, in the order in which helps list them; returns how many.
+/// All options in the order of help texts; returns their number.
 bb_index bb_options_table(const bb_option **out);
 
-/// Words before a command's name: "bitbudget ", and none before bitbudget-bench.
+/// Prefix of a command's name: "bitbudget ", empty for bitbudget-bench.
 const char *bb_option_program(const char *command);
 
 /// Whether a command with these groups accepts the option.
 bool bb_option_is_accepted(const bb_option *option, const bb_option_groups accepted);
 
 /// Parses arguments[2...]. Reorders `arguments` so that operands come last. Errors: BB_INVALID with
-/// a sentence for the user.
+/// a message for the user.
 BB_CHECKED bb_status bb_options_parse(int argument_count, char **arguments,
                                       const bb_option_groups accepted, bb_options *out);
 

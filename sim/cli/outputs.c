@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget outputs: every dataset that a run may write.
+// bitbudget outputs: lists every dataset that a run may write.
 #include "core/memory.h"
 #include "sim/cli/command.h"
 #include "sim/output/provenance.h"
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-// Whether a table stands in an experiment before row `end` of the experiments.
+// True if an experiment before row `end` has the table.
 static bool is_listed(const bb_experiment_table *experiments, bb_index end,
                       const bb_output_table *table)
 {
@@ -31,8 +31,8 @@ static bb_status append(const bb_output_table *table, const bb_output_table ***o
     return BB_OK;
 }
 
-// The tables of one experiment, NULL: of all, each once, and those of collections; and what every
-// run writes.
+// Collects the tables of one experiment (NULL: of all) without duplicates, those of collections and
+// those common to all runs.
 static bb_status collect(const bb_experiment_table *experiments, const bb_experiment *only,
                          const bb_output_table ***out, bb_index *count)
 {
@@ -68,8 +68,8 @@ bb_status bb_command_outputs(const bb_options *options, const bb_experiment_tabl
     bb_index count = 0;
     const char *name = options->operand_count > 0 ? options->operands[0] : NULL;
     const bb_experiment *only = name == NULL ? NULL : bb_experiment_find(experiments, name);
-    BB_REQUIRE(options->list, BB_INVALID, "expected --list; see 'bitbudget outputs --help'");
-    BB_REQUIRE(name == NULL || only != NULL, BB_INVALID, "no experiment '%s'", name);
+    BB_REQUIRE(options->list, BB_INVALID, "outputs needs --list; see 'bitbudget outputs --help'");
+    BB_REQUIRE(name == NULL || only != NULL, BB_INVALID, "unknown experiment '%s'", name);
     BB_TRY(collect(experiments, only, &tables, &count));
     BB_TRY(bb_output_table_list(tables, count, &text));
     (void)fputs(bb_text_string(&text), stdout);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget plot: a picture of a result file. Files are read, and pictures drawn, in a child
+// bitbudget plot: draws a picture of a result file. Files are read, and pictures drawn, in a child
 // process, because the HDF5 library can crash on damaged ones.
 #include "sim/report/plot.h"
 
@@ -38,7 +38,7 @@ done:
     return status;
 }
 
-// A file or a folder, or a table of machines that is shipped by its name.
+// Finds a file or folder, or a shipped table of machines by name.
 static bb_status find_source(const char *name, char **out)
 {
     if (access(name, F_OK) == 0 || bb_study_file_find(name, out) != BB_OK) {
@@ -84,7 +84,7 @@ static bb_status draw(const bb_plot_scene *scene, const bb_options *options,
         BB_TRY(bb_figure_size(options->size, &figure.width_cm, &figure.height_cm));
     }
     BB_TRY(bb_plot_draw(scene, options->picture.kind, &figure));
-    (void)alarm(0); // what is left is gnuplot's time
+    (void)alarm(0); // gnuplot has its own time limit
     BB_TRY(
         bb_gnuplot_draw(&figure, options->output, options->picture.script, options->force, inputs));
 done:
@@ -132,7 +132,7 @@ bb_status bb_command_plot(const bb_options *options, const bb_experiment_table *
     double width = 0.0;
     double height = 0.0;
     BB_REQUIRE(!options->list || options->operand_count == 1, BB_INVALID,
-               "--list accepts one file, %td are given", options->operand_count);
+               "--list accepts one file, got %td", options->operand_count);
     if (!options->list) {
         BB_REQUIRE(options->picture.kind != NULL && options->output != NULL, BB_INVALID,
                    "plot needs --kind KIND and -o FILE; 'bitbudget plot --list FILE' lists the "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget prebuild: kernels compiled beforehand, for machines without a C compiler. Which texts
-// are wanted is not listed anywhere: a study runs, and what it asks to be compiled is made.
+// bitbudget prebuild: compiles kernels in advance, for machines without a C compiler. There is no
+// list of the required kernels: the study is run, and every kernel that it requests is compiled.
 #include "core/device/prebuilt.h"
 #include "core/log.h"
 #include "sim/cli/execution.h"
@@ -15,7 +15,7 @@
 
 enum { STREAM_PHASES = 2 };
 
-// The default variant. Texts are of types, not of sizes: those of the small set serve.
+// Compiles the default variant. Kernel texts depend on types, not on sizes; the small set suffices.
 static bb_status make_kernel(bb_device *device, const bb_kernel_manager *manager, const char *type)
 {
     bb_status status = BB_OK;
@@ -54,8 +54,8 @@ done:
     return status;
 }
 
-// The study's own scene as a stream, through all of its pipelines: phases are found from frames by
-// kernels that a run does without.
+// Streams the study's own scene through all its pipelines: the estimation of phases from frames
+// uses kernels that a run does not need.
 static bb_status stream(const bb_experiment *experiment, const void *study,
                         const bb_results *results)
 {
@@ -74,7 +74,8 @@ static bb_status stream(const bb_experiment *experiment, const void *study,
     BB_TRY(bb_results_create(&streamed));
     status = experiment->live(study, &live, streamed, &table);
     if (status == BB_INVALID || status == BB_UNSUPPORTED) {
-        bb_log_info("of a run alone, as it is no stream: %s", bb_status_message());
+        bb_log_info("prebuilt for runs only, since the study cannot be streamed: %s",
+                    bb_status_message());
         bb_status_clear();
         status = BB_OK;
     }
@@ -86,7 +87,7 @@ done:
     return status;
 }
 
-// In default variants, as what was measured here is not known elsewhere.
+// Uses the default variants, since tuning results of this machine do not apply elsewhere.
 static bb_status make_study(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
@@ -118,7 +119,7 @@ bb_status bb_command_prebuild(const bb_options *options, const bb_experiment_tab
     BB_REQUIRE(options->output != NULL, BB_INVALID, "prebuild needs -o FOLDER");
     BB_TRY(bb_prebuilt_start_making(options->output));
     BB_TRY(bb_device_open(BB_DEVICE_CPU, 0, &device));
-    // A form as any other: runs that find measured variants ask what compiles.
+    // The compiler's name is stored like a kernel: runs with tuned variants look it up.
     BB_TRY(bb_wisdom_find_compiler(device, compiler, sizeof compiler));
     BB_TRY(options->operand_count == 0 ? make_shipped(device) : make_study(options, experiments));
     (void)printf("compiler: %s\nprebuilt: %s\n", compiler, options->output);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget report: a result file, or a sweep, as one page. Files are read in a child process,
+// bitbudget report: writes a result file or a sweep as one page. Files are read in a child process,
 // because the HDF5 library can crash on damaged ones.
 #include "sim/report/report.h"
 
@@ -31,7 +31,7 @@ static bb_status report(void *context)
     BB_TRY(bb_status_prefix(
         bb_source_read(options, asked->experiments, options->operands[0], &results),
         "cannot report on '%s'", options->operands[0]));
-    (void)alarm(0); // what is left is gnuplot's time
+    (void)alarm(0); // gnuplot has its own time limit
     const char *name = bb_results_note_text(results, "", "experiment");
     const bb_report_request wanted = {.results = results,
                                       .experiment = bb_experiment_find(asked->experiments, name),
@@ -61,7 +61,7 @@ bb_status bb_command_report(const bb_options *options, const bb_experiment_table
     BB_REQUIRE(output != NULL || options->picture.tex != NULL, BB_INVALID,
                "report needs -o REPORT.html, --tex DIR or both");
     BB_REQUIRE(output == NULL || (length > 5 && strcmp(output + length - 5, ".html") == 0),
-               BB_INVALID, "output '%s', expected a name that ends in .html", output);
+               BB_INVALID, "output '%s': the name must end in .html", output);
     BB_TRY(bb_source_inputs(options, &inputs));
     BB_TRY(output == NULL ? BB_OK : bb_file_check(output, false, options->force, 0.0, &inputs));
     BB_TRY(bb_isolation_run(options->operands[0], READING_SECONDS, report, &asked));
@@ -69,7 +69,7 @@ bb_status bb_command_report(const bb_options *options, const bb_experiment_table
         bb_log_info("report: %s", output);
     }
     if (options->picture.tex != NULL) {
-        bb_log_info("for LaTeX: %s/all.tex", options->picture.tex);
+        bb_log_info("LaTeX: include %s/all.tex", options->picture.tex);
     }
 done:
     bb_file_list_release(&inputs);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget rerun: the study of a result file again, from the file alone. Files are read in a child
-// process first, because the HDF5 library can crash on damaged ones.
+// bitbudget rerun: repeats the study of a result file from that file alone. Files are read in a
+// child process first, because the HDF5 library can crash on damaged ones.
 #include "core/memory.h"
 #include "sim/cli/execution.h"
 #include "sim/cli/source.h"
@@ -12,20 +12,20 @@
 #include <stdio.h>
 #include <string.h>
 
-// The study as a run resolved it; borrowed from `recorded`.
+// Finds the study as resolved by the recorded run; `*out` is borrowed from `recorded`.
 static bb_status find_study(const char *path, const bb_results *recorded, const char **out)
 {
     bb_status status = BB_OK;
     const bb_dataset *resolved = bb_results_find(recorded, "provenance/config_resolved");
     BB_REQUIRE(bb_results_find(recorded, "results/pipeline") != NULL && resolved != NULL &&
                    resolved->is_text && resolved->count == 1,
-               BB_IO, "cannot rerun '%s': no file of 'bitbudget run'", path);
+               BB_IO, "cannot rerun '%s': it is not a file of 'bitbudget run'", path);
     *out = resolved->texts[0];
 done:
     return status;
 }
 
-// Whether an override names another file for a key.
+// True if an override sets the key to another file.
 static bool is_named_anew(const bb_options *options, const char *key)
 {
     const size_t length = strlen(key);
@@ -38,7 +38,7 @@ static bool is_named_anew(const bb_options *options, const char *key)
     return false;
 }
 
-// Whether an override is about variants of kernels, which are then not those of the file.
+// True if an override sets a key of kernels, which disables the recorded variants.
 static bool are_kernels_anew(const bb_options *options)
 {
     static const char key[] = "kernels";
@@ -51,14 +51,14 @@ static bool are_kernels_anew(const bb_options *options)
     return found;
 }
 
-// A file of measured variants may have changed where the result itself says which ran.
+// True for the file of tuned variants if the result records the variants that ran: it may change.
 static bool is_recorded(const bb_results *recorded, const char *key)
 {
     return strcmp(key, "kernels.wisdom") == 0 &&
            bb_results_find(recorded, "kernels/variant") != NULL;
 }
 
-// Whether the file of an input is still what it was; says so where it is not.
+// Compares the digest of an input file with the recorded one; prints a message if it differs.
 static bb_status is_unchanged(const char *key, const char *file, const char *recorded, bool *out)
 {
     bb_status status = BB_OK;
@@ -75,15 +75,15 @@ static bb_status is_unchanged(const char *key, const char *file, const char *rec
     if (status != BB_OK) {
         (void)fprintf(stderr, "%s: %s\n", key, bb_status_message());
     } else if (!*out) {
-        (void)fprintf(stderr, "%s: '%s' has changed: digest %s, the result was made with %s\n", key,
-                      file, digest, recorded);
+        (void)fprintf(stderr, "%s: '%s' has changed: digest %s, digest of the recorded run %s\n",
+                      key, file, digest, recorded);
     }
     status = BB_OK;
 done:
     return status;
 }
 
-// The files beside the study: all that are gone or changed are told at once.
+// Checks the input files of the study and reports all missing or changed ones at once.
 static bb_status check_inputs(const bb_options *options, const bb_results *recorded)
 {
     bb_status status = BB_OK;
@@ -103,14 +103,14 @@ static bb_status check_inputs(const bb_options *options, const bb_results *recor
         changed += !unchanged;
     }
     BB_REQUIRE(changed == 0, BB_IO,
-               "cannot rerun '%s': %td file%s that its study names %s gone or changed; name "
+               "cannot rerun '%s': %td file%s named by its study %s missing or changed; name "
                "another by key=FILE",
                options->operands[0], changed, changed == 1 ? "" : "s", changed == 1 ? "is" : "are");
 done:
     return status;
 }
 
-// outputs/<name of the file>-rerun.h5, or -o; NULL where nothing is asked to be written.
+// Path -o or outputs/<name of the file>-rerun.h5; NULL if no output is requested.
 static bb_status choose_path(const bb_options *options, char **out)
 {
     if (options->output != NULL) {
@@ -128,7 +128,7 @@ static bb_status choose_path(const bb_options *options, char **out)
     return bb_memory_printf(out, "outputs/%.*s-rerun.h5", length, name);
 }
 
-// Possible causes: differing keys, programs and machines.
+// Lists possible causes: differing keys, programs and machines.
 static bb_status write_causes(const bb_comparison *pair, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -138,16 +138,15 @@ static bb_status write_causes(const bb_comparison *pair, bb_text *out)
         studies[side] =
             bb_results_find(pair->results[side], "provenance/config_resolved")->texts[0];
     }
-    BB_TRY(bb_text_add(out,
-                       "likely causes, of what follows: another key, version, compiler, "
-                       "library, device or\nprocessor (OpenBLAS chooses its kernels by it)\n"));
+    BB_TRY(bb_text_add(out, "possible causes: another key, version, compiler, library, device "
+                            "or\nprocessor (OpenBLAS selects its kernels by processor)\n"));
     BB_TRY(bb_difference_write_keys(studies, pair->names, out, &keys));
     BB_TRY(bb_comparison_write_origins(pair, out));
 done:
     return status;
 }
 
-// Equal digests, or what differs and what may be why.
+// Prints the common digest, or the differences and their possible causes.
 static bb_status verify(const bb_comparison *pair)
 {
     bb_status status = BB_OK;
@@ -158,13 +157,13 @@ static bb_status verify(const bb_comparison *pair)
         BB_TRY(bb_results_digest(pair->results[side], true, digests[side]));
     }
     if (strcmp(digests[0], digests[1]) == 0) {
-        (void)printf("equal: all but times, to the bit (digest %s)\n", digests[0]);
+        (void)printf("equal: bit-identical except times (digest %s)\n", digests[0]);
         goto done;
     }
     BB_TRY(bb_text_add(&text, "different:\n"));
     BB_TRY(bb_comparison_write_results(pair, &text, &count));
     if (count == 0) {
-        BB_TRY(bb_text_add(&text, "  no value; names, units or signs of zero\n"));
+        BB_TRY(bb_text_add(&text, "  values are equal; names, units or signs of zero differ\n"));
     }
     BB_TRY(write_causes(pair, &text));
     bb_text_print(bb_text_string(&text), stdout);
@@ -191,7 +190,8 @@ bb_status bb_command_rerun(const bb_options *options, const bb_experiment_table 
     BB_TRY(bb_memory_printf(&origin, "%s:/provenance/config_resolved", options->operands[0]));
     BB_TRY(bb_command_upgrade(experiments, &(bb_config_file){origin, study}, &upgraded, &changes));
     if (changes.length > 0) {
-        bb_log_info("%s, keys of an earlier version:\n%s", origin, bb_text_string(&changes));
+        bb_log_info("%s: renamed keys of an earlier version:\n%s", origin,
+                    bb_text_string(&changes));
     }
     const bb_config_file file = {origin, bb_text_string(&upgraded)};
     BB_TRY(bb_command_load_text(options, experiments, bb_device_choice_require, &file, &config));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget show: the answer and the table of result files. Files are read in a child process,
-// because the HDF5 library can crash on damaged ones.
+// bitbudget show: prints the answer and the table of result files. Files are read in a child
+// process, because the HDF5 library can crash on damaged ones.
 #include "core/isolation.h"
 #include "core/memory.h"
 #include "core/suggestion.h"
@@ -35,7 +35,7 @@ typedef struct request {
     bb_answer_question question;
 } request;
 
-// Everything that is shown, a source a file.
+// Data shown, one source for each file.
 typedef struct exhibit {
     bb_grid_source *sources; // [count]
     bb_results **results;    // [count]
@@ -63,7 +63,7 @@ static void release_exhibit(exhibit *shown)
     BB_RELEASE(&shown->results);
 }
 
-// Index of a word of an option, 0 where it is not given.
+// Index of the word given for an option, 0 if the option is not given.
 static bb_status choose_word(const char *option, const char *word, const char *const *words,
                              int count, int *out)
 {
@@ -79,7 +79,7 @@ static bb_status choose_word(const char *option, const char *word, const char *c
         bb_suggestion_add(&near, words[i]);
         BB_TRY(bb_text_add(&list, "%s%s", i == 0 ? "" : ", ", words[i]));
     }
-    BB_REQUIRE(word == NULL, BB_INVALID, "--%s %s, expected one of %s%s", option, word,
+    BB_REQUIRE(word == NULL, BB_INVALID, "--%s %s: use one of %s%s", option, word,
                bb_text_string(&list), bb_suggestion_text(&near));
 done:
     bb_text_release(&list);
@@ -94,13 +94,14 @@ static bb_status read_source(const request *asked, bb_index i, exhibit *shown)
     const char *name = bb_results_note_text(shown->results[i], "", "experiment");
     const bb_experiment *experiment = bb_experiment_find(asked->experiments, name);
     BB_REQUIRE(strcmp(name, "bench") != 0, BB_IO,
-               "cannot show '%s': a file of 'bitbudget-bench', which prints its table when it "
-               "measures; its datasets are those of docs/lab/performance.md, section 5",
+               "cannot show '%s': files of 'bitbudget-bench' are printed only when measured; "
+               "docs/lab/performance.md, section 5, describes their datasets",
                path);
     BB_REQUIRE(experiment != NULL, BB_IO, "cannot show '%s': unknown experiment '%s'", path, name);
-    BB_REQUIRE(i == 0 || experiment == shown->sources[0].experiment, BB_INVALID,
-               "'%s' is a result of %s, '%s' of %s: their losses cannot be compared", path, name,
-               asked->options->operands[0], shown->sources[0].experiment->name);
+    BB_REQUIRE(
+        i == 0 || experiment == shown->sources[0].experiment, BB_INVALID,
+        "'%s' is a result of %s, '%s' of %s; losses of different experiments cannot be compared",
+        path, name, asked->options->operands[0], shown->sources[0].experiment->name);
     BB_TRY(bb_front_find(experiment, shown->results[i], &shown->fronts[i]));
     shown->sources[i].experiment = experiment;
     shown->sources[i].results = shown->results[i];
@@ -164,7 +165,7 @@ done:
     return status;
 }
 
-// Every column of every pipeline, file by file, as wide as it is.
+// Writes every column of every pipeline, file by file, without a width limit.
 static bb_status write_full(const request *asked, const exhibit *shown, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -203,7 +204,7 @@ done:
     return status;
 }
 
-// A grid in a form other than the table; `answers` [count] are those of the sources.
+// Writes a grid in a form other than the table; `answers` [count] are those of the sources.
 static bb_status write_form(enum format format, const bb_grid *grid, const bb_grid_source *sources,
                             const char *const *answers, bb_index count, bb_text *out)
 {
@@ -241,7 +242,7 @@ done:
     return status;
 }
 
-// A collection or the folder of a sweep: the answer, and a row a choice.
+// Writes the answer of a collection or sweep folder and one row for each choice.
 static bb_status write_sweep(const request *asked, const bb_results *results, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -252,13 +253,13 @@ static bb_status write_sweep(const request *asked, const bb_results *results, bb
     const bool for_people = asked->format != CSV && asked->format != JSON;
     const char *name = bb_results_note_text(results, "", "experiment");
     const bb_experiment *experiment = bb_experiment_find(asked->experiments, name);
-    BB_REQUIRE(options->operand_count == 1, BB_INVALID, "'%s' is a sweep's: show it by itself",
+    BB_REQUIRE(options->operand_count == 1, BB_INVALID, "'%s' is a sweep; show it separately",
                options->operands[0]);
     BB_REQUIRE(!options->show.full && options->show.columns == NULL && options->pipeline == NULL &&
                    options->show.by == NULL,
                BB_INVALID,
-               "of a sweep the choices are shown; --full, --columns, --pipeline and --by are of "
-               "single runs");
+               "--full, --columns, --pipeline and --by need a single run; for a sweep the choices "
+               "are shown");
     BB_TRY(bb_swept_read(results, experiment, &swept));
     BB_TRY(bb_swept_fill_grid(&swept, for_people, &grid));
     BB_TRY(bb_swept_answer(&swept, asked->question.max_loss, &answer));
@@ -275,8 +276,8 @@ static bb_status write_sweep(const request *asked, const bb_results *results, bb
     BB_TRY(bb_cell_add_lines(answers[0], BB_SUMMARY_WIDTH, out));
     BB_TRY(bb_summary_write_table(&grid, out));
     BB_TRY(bb_text_add(out,
-                       "* safe, and on the Pareto front of worst price and bytes\n"
-                       "median, p99, worst: %s over the conditions that it finished\n",
+                       "* safe, and on the Pareto front of worst price and bytes\nmedian, p99, "
+                       "worst: %s over the conditions where it succeeded\n",
                        experiment->price_name));
 done:
     bb_text_release(&answer);
@@ -285,7 +286,7 @@ done:
     return status;
 }
 
-// The results of the first operand where it is a sweep's, NULL of others.
+// Reads the results of the first operand if it is a sweep; NULL for other files.
 static bb_status read_sweep(const request *asked, bb_results **out)
 {
     bb_status status = BB_OK;
@@ -307,7 +308,7 @@ static bb_status show(void *context)
     exhibit shown = {0};
     bb_results *sweep = NULL;
     bb_text text = {0};
-    // A file under its final name is whole, and locks fail on many cluster file systems.
+    // A file under its final name is complete, and file locks fail on many cluster file systems.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     BB_TRY(read_sweep(asked, &sweep));
     if (sweep != NULL) {
@@ -316,7 +317,7 @@ static bb_status show(void *context)
         BB_TRY(read_sources(asked, &shown));
         BB_TRY(write_exhibit(asked, &shown, &text));
     }
-    (void)alarm(0); // who reads what is printed may take his time
+    (void)alarm(0); // printing to a slow reader may exceed the reading time limit
     bb_text_print(bb_text_string(&text), stdout);
 done:
     bb_text_release(&text);
@@ -333,7 +334,7 @@ bb_status bb_command_show(const bb_options *options, const bb_experiment_table *
     BB_TRY(choose_word("format", options->show.format, format_names, FORMATS, &format));
     BB_TRY(choose_word("by", options->show.by, measure_names, BB_FRONT_MEASURES, &measure));
     BB_REQUIRE(options->show.by == NULL || !isnan(options->max_loss), BB_INVALID,
-               "--by needs a limit of the loss: set it by --max-loss");
+               "--by needs a limit of the loss; set --max-loss");
     BB_REQUIRE(!options->show.full || options->show.columns == NULL, BB_INVALID,
                "--full and --columns are both set; set one of them");
     request asked = {

@@ -63,7 +63,7 @@ done:
     return status;
 }
 
-// With what a picture of one light step is drawn from: temperatures of all steps.
+// Reads a file with the temperatures of all steps, required to draw a single light step.
 static bb_status read_file(const bb_options *options, const char *path, bb_results **out)
 {
     bb_status status = BB_OK;
@@ -81,7 +81,7 @@ done:
 bb_status bb_source_read(const bb_options *options, const bb_experiment_table *experiments,
                          const char *path, bb_results **out)
 {
-    // A file under its final name is whole, and locks fail on many cluster file systems.
+    // A file under its final name is complete, and file locks fail on many cluster file systems.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     return is_folder(path) ? collect(options, experiments, path, out)
                            : read_file(options, path, out);
@@ -99,7 +99,7 @@ done:
 
 bb_status bb_source_read_recorded(char *path, const char *verb, bb_results **out)
 {
-    // A file under its final name is whole, and locks fail on many cluster file systems.
+    // A file under its final name is complete, and file locks fail on many cluster file systems.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     bb_status status = bb_isolation_run(path, READING_SECONDS, read_once, path);
     if (status == BB_OK) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget sweep: many points of a study, here or by the shards of a cluster's jobs.
+// bitbudget sweep: runs many points of a study here or as shards of cluster jobs.
 #include "core/file.h"
 #include "core/isolation.h"
 #include "core/log.h"
@@ -27,17 +27,17 @@
 
 enum { PLANNING_SECONDS = 3600, PATH_BYTES = 4096 };
 
-// Planning, in a process of its own: a study may look at devices, and workers that are started
-// afterwards could not use a GPU that this process had touched.
+// Planning in a separate process: a study may query devices, and workers started later could not
+// use a GPU initialised by this process.
 typedef struct planning {
     const bb_experiment_table *experiments;
     bb_sweep_plan_request request;
-    const char *folder; // NULL: nothing is written, the plan is listed
-    const char *output; // file of results, NULL: none
-    const char *csv;    // NULL: none
+    const char *folder; // NULL: list the plan, write nothing
+    const char *output; // result file, NULL: none
+    const char *csv;    // CSV file, NULL: none
 } planning;
 
-// Refuses outputs that a sweep reads.
+// Refuses output files that are inputs of the sweep.
 static bb_status check_outputs(const bb_sweep_plan *plan, const char *folder, const char *output,
                                const char *csv)
 {
@@ -103,20 +103,20 @@ done:
     return status;
 }
 
-// Shards that a call is for.
+// Shards selected by a call.
 typedef struct shard_list {
-    bb_index *numbers; // [count] from 1
+    bb_index *numbers; // [count] numbers from 1
     bb_index count;    // 0: all
 } shard_list;
 
-// "S/K" or "S,S,.../K" of a plan of K shards.
+// Reads "S/K" or "S,S,.../K" for a plan with K shards.
 static bb_status read_shards(const char *text, const bb_sweep_plan *plan, shard_list *out)
 {
     bb_status status = BB_OK;
     const char *slash = strchr(text, '/');
     bb_index count = 0;
     BB_REQUIRE(slash != NULL && bb_scalar_integer(slash + 1, &count), BB_INVALID,
-               "--shard %s, expected S/K with S from 1 to K", text);
+               "--shard %s: use S/K with S from 1 to K", text);
     BB_REQUIRE(count == plan->shards, BB_INVALID, "--shard %s: the plan has %td shards", text,
                plan->shards);
     BB_TRY(BB_ALLOCATE(count, &out->numbers));
@@ -126,15 +126,15 @@ static bb_status read_shards(const char *text, const bb_sweep_plan *plan, shard_
         (void)snprintf(digits, sizeof digits, "%.*s", (int)strcspn(part, ",/"), part);
         BB_REQUIRE(bb_scalar_integer(digits, &shard) && shard >= 1 && shard <= count &&
                        out->count < count,
-                   BB_INVALID, "--shard %s, expected shards from 1 to %td", text, count);
+                   BB_INVALID, "--shard %s: shards are numbered from 1 to %td", text, count);
         out->numbers[out->count++] = shard;
     }
-    BB_REQUIRE(out->count > 0, BB_INVALID, "--shard %s, expected S/K", text);
+    BB_REQUIRE(out->count > 0, BB_INVALID, "--shard %s: use S/K", text);
 done:
     return status;
 }
 
-// --shard, else the number of an array's element, else all shards.
+// Selects shards by --shard, else by the element number of a job array, else all.
 static bb_status find_shards(const bb_options *options, const bb_sweep_plan *plan, shard_list *out)
 {
     bb_status status = BB_OK;
@@ -148,7 +148,7 @@ static bb_status find_shards(const bb_options *options, const bb_sweep_plan *pla
         bb_index shard = 0;
         if (value != NULL) {
             BB_REQUIRE(bb_scalar_integer(value, &shard) && shard >= 1 && shard <= plan->shards,
-                       BB_INVALID, "%s=%s, expected a shard from 1 to %td", numbers[i], value,
+                       BB_INVALID, "%s=%s: shards are numbered from 1 to %td", numbers[i], value,
                        plan->shards);
             BB_TRY(BB_ALLOCATE(1, &out->numbers));
             out->numbers[out->count++] = shard;
@@ -173,13 +173,13 @@ static bb_status act_status(const bb_options *options, const bb_sweep_plan *plan
         (void)printf("\n");
     }
     if (progress.torn > 0) {
-        (void)printf("  %td lines were cut off by ended processes; their points count as to do\n",
+        (void)printf("  %td records were truncated by ended processes; their points are pending\n",
                      progress.torn);
     }
     const bb_index done = progress.counts[BB_POINT_DONE];
     if (done > 0 && progress.open > 0) {
         const double each = progress.seconds / (double)done;
-        (void)printf("  %.3g s a point; %.3g s of one process left\n", each,
+        (void)printf("  %.3g s per point; remaining time of one process: %.3g s\n", each,
                      each * (double)progress.open);
     }
 done:
@@ -208,17 +208,18 @@ static bb_status run_shards(const bb_options *options, const bb_sweep_plan *plan
         .jobs = options->sweep.jobs > 0 || shards->count == 0 ? options->sweep.jobs : 1,
         .threads = options->threads};
     if (plan->is_other_build) {
-        bb_log_warning("the plan was made by another build; results may differ in the last bits");
+        bb_log_warning("another build made the plan; results may differ in the last bits");
     }
     BB_TRY(bb_shard_run(&request, &report));
-    bb_log_info("%td points done, %td failed, %td were done before, %.1f s", report.done,
+    bb_log_info("%td points completed, %td failed, %td completed earlier, %.1f s", report.done,
                 report.failed, report.before, report.seconds);
 done:
     BB_RELEASE(&wanted);
     return status;
 }
 
-// The folder is the operand that is no key=value, before them or after them.
+// Creates a plan. The folder is the only operand without '='; it may come before or after
+// key=value.
 static bb_status act_plan(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
@@ -226,8 +227,8 @@ static bb_status act_plan(const bb_options *options, const bb_experiment_table *
     bb_index last = options->operand_count;
     for (bb_index i = 2; i < last; ++i) {
         if (strchr(options->operands[i], '=') == NULL) {
-            BB_REQUIRE(folder == NULL, BB_INVALID, "two folders, '%s' and '%s'", folder,
-                       options->operands[i]);
+            BB_REQUIRE(folder == NULL, BB_INVALID, "two folders are given, '%s' and '%s'; name one",
+                       folder, options->operands[i]);
             folder = options->operands[i];
             for (bb_index k = i; k + 1 < last; ++k) {
                 options->operands[k] = options->operands[k + 1];
@@ -254,12 +255,13 @@ done:
     return status;
 }
 
-// A search has a limit of its own.
+// Refuses --max-loss for a search, which has its own limit.
 static bb_status check_max_loss(const bb_options *options, const bb_sweep_plan *plan)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(isnan(options->max_loss) || !plan->sweep->searches, BB_INVALID,
-               "--max-loss %g: the plan has sweep.search.max_loss", options->max_loss);
+               "--max-loss %g: the plan sets sweep.search.max_loss; remove the option",
+               options->max_loss);
 done:
     return status;
 }
@@ -292,7 +294,7 @@ static bb_status act_collect(const bb_options *options, const bb_sweep_plan *pla
 {
     bb_status status = BB_OK;
     BB_REQUIRE(options->output != NULL || options->sweep.csv != NULL, BB_INVALID,
-               "sweep collect: -o FILE.h5 or --csv FILE is missing");
+               "sweep collect needs -o FILE.h5 or --csv FILE");
     BB_TRY(collect(options, plan, options->output));
 done:
     return status;
@@ -303,7 +305,7 @@ static bb_status act_retry(const bb_options *options, const bb_sweep_plan *plan)
     bb_status status = BB_OK;
     bb_index count = 0;
     BB_TRY(bb_shard_retry(plan, options->sweep.only, &count));
-    (void)printf("%td points are to be run again: bitbudget sweep run %s\n", count, plan->folder);
+    (void)printf("%td points are pending again: bitbudget sweep run %s\n", count, plan->folder);
 done:
     return status;
 }
@@ -314,20 +316,21 @@ static bb_status act_next(const bb_options *options, const bb_sweep_plan *plan)
     bb_index open = 0;
     bool advanced = false;
     bool finished = false;
-    BB_REQUIRE(plan->sweep->searches, BB_INVALID, "'%s': its plan has no sweep.search",
+    BB_REQUIRE(plan->sweep->searches, BB_INVALID, "'%s': the plan has no sweep.search",
                plan->folder);
     BB_TRY(bb_sweep_search_next(plan, &open, &advanced, &finished));
     if (finished) {
         BB_TRY(collect(options, plan, options->output));
     } else {
-        (void)printf("%td points of %s generation are to do: bitbudget sweep run %s\n", open,
+        (void)printf("%td points of %s generation are pending: bitbudget sweep run %s\n", open,
                      advanced ? "the next" : "this", plan->folder);
     }
 done:
     return status;
 }
 
-// A search first asks for its next generation, and at its end collects instead.
+// Submits jobs. A search first plans its next generation; at its end the results are collected
+// instead.
 static bb_status submit(const bb_options *options, const bb_sweep_plan *plan, const char *output)
 {
     bb_status status = BB_OK;
@@ -352,7 +355,7 @@ static bb_status submit(const bb_options *options, const bb_sweep_plan *plan, co
     }
     const char *before = getenv(BB_SLURM_OPEN);
     BB_REQUIRE(before == NULL || advanced || open < strtol(before, NULL, 10), BB_IO,
-               "the last jobs did none of %td points: see '%s/log'", open, plan->folder);
+               "the last jobs completed none of %td points; see '%s/log'", open, plan->folder);
     request.open = open;
     BB_TRY(bb_slurm_submit(&request, &text));
     bb_text_print(bb_text_string(&text), stdout);
@@ -367,7 +370,7 @@ static bb_status act_submit(const bb_options *options, const bb_sweep_plan *plan
     char *folder = NULL;
     char *output = NULL;
     BB_REQUIRE(options->sweep.slurm, BB_INVALID,
-               "sweep submit: --slurm is missing; other schedulers call 'sweep run' themselves");
+               "sweep submit needs --slurm; for another scheduler call 'sweep run' in its jobs");
     folder = realpath(plan->folder, NULL);
     BB_REQUIRE(folder != NULL, BB_IO, "'%s': %s", plan->folder, strerror(errno));
     BB_TRY(options->output != NULL ? bb_memory_text(options->output, &output)
@@ -380,8 +383,8 @@ done:
     return status;
 }
 
-// The folder of a sweep that is run here at once: that of its result file, "outputs/sweep-NAME"
-// beside "outputs/sweep-NAME.h5".
+// Names the outputs of a sweep that is run at once: the folder "outputs/sweep-NAME" next to the
+// result file "outputs/sweep-NAME.h5".
 static bb_status name_outputs(const bb_options *options, char **output, char **folder)
 {
     bb_status status = BB_OK;
@@ -394,16 +397,16 @@ static bb_status name_outputs(const bb_options *options, char **output, char **f
     }
     const char *dot = strrchr(*output, '.');
     const bool named = dot != NULL && strcmp(dot, ".h5") == 0;
-    BB_REQUIRE(named && dot != *output && dot[-1] != '/', BB_INVALID,
-               "-o %s: expected a name that ends with .h5; results are stored in the folder of "
-               "that name without .h5",
-               *output);
+    BB_REQUIRE(
+        named && dot != *output && dot[-1] != '/', BB_INVALID,
+        "-o %s: the name must end in .h5; points are stored in the folder of that name without .h5",
+        *output);
     BB_TRY(bb_memory_printf(folder, "%.*s", (int)(dot - *output), *output));
 done:
     return status;
 }
 
-// All generations of a search, or the one that any other sweep has.
+// Runs all generations of a search; other sweeps have one.
 static bb_status run_all(const bb_options *options, const bb_sweep_plan *plan)
 {
     bb_status status = BB_OK;
@@ -426,7 +429,7 @@ static bb_status require_device(void *name)
     return bb_device_choice_require(name);
 }
 
-// Whether a sweep was run before: its results exist beside the folder of its plan.
+// True if the sweep was run before: its results exist next to the folder of its plan.
 static bool was_run(const bb_options *options, const char *output, const char *folder)
 {
     char path[PATH_BYTES];
@@ -435,8 +438,7 @@ static bool was_run(const bb_options *options, const char *output, const char *f
            access(path, F_OK) == 0;
 }
 
-// Prints the answer of a sweep whose results are complete. Errors: BB_IO (they are not this plan's,
-// or not complete).
+// Prints the answer of a finished sweep. Errors: BB_IO (results of another plan, or incomplete).
 static bb_status show_finished(const bb_options *options, const bb_sweep_plan *plan,
                                const char *output)
 {
@@ -452,7 +454,7 @@ static bb_status show_finished(const bb_options *options, const bb_sweep_plan *p
         BB_TRY(bb_file_check(output, false, false, 0.0, NULL));
     }
     BB_TRY(collect(options, plan, NULL));
-    (void)printf("all %td runs are done in %s\n", done, output);
+    (void)printf("all %td runs are complete in %s\n", done, output);
 done:
     bb_sweep_progress_release(&progress);
     bb_results_destroy(&results);
@@ -471,7 +473,7 @@ static bb_status act_whole(const bb_options *options, const bb_experiment_table 
     if (options->list) {
         return make_plan(options, experiments, 0, options->operand_count, jobs, NULL, NULL);
     }
-    if (options->device != NULL) { // looked for by a process of its own, as plans are made
+    if (options->device != NULL) { // probed in a separate process, as in planning
         BB_TRY(bb_memory_text(options->device, &device));
         BB_TRY(bb_isolation_run("the device", PLANNING_SECONDS, require_device, device));
     }
@@ -493,12 +495,12 @@ done:
     return status;
 }
 
-// Action on a sealed plan in the folder of the second operand.
+// Action of a planned sweep in the folder of the second operand.
 typedef struct verb {
     const char *name;
     bb_status (*act)(const bb_options *options, const bb_sweep_plan *plan);
-    const char *usage;  // after the folder
-    bool takes_options; // of another program, as operands after it
+    const char *usage;  // usage after the folder
+    bool takes_options; // accepts options of another program as operands
 } verb;
 
 static const verb verbs[] = {
@@ -528,7 +530,7 @@ done:
 
 bb_status bb_command_sweep(const bb_options *options, const bb_experiment_table *experiments)
 {
-    if (strcmp(options->operands[0], "run") != 0) { // which a team does together
+    if (strcmp(options->operands[0], "run") != 0) { // a team runs it collectively
         if (bb_team_joined()->rank > 0) {
             return BB_OK;
         }

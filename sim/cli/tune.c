@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget tune: the fastest variants of kernels on this machine, measured and kept.
+// bitbudget tune: measures and records the fastest variants of kernels on this machine.
 #include "core/clock.h"
 #include "core/interrupt.h"
 #include "core/log.h"
@@ -66,7 +66,7 @@ static bb_status make_subject(kernel_subject *out)
     BB_TRY(bb_kernel_source_report(&out->source, &problems));
     const char *name = bb_caller_subject_synthetic(out->subject, &limit);
     if (name != NULL) {
-        bb_log_info("elements of %s and other integers are random, from 0 to %td; --in FILE.h5 "
+        bb_log_info("elements of %s and other integers are random from 0 to %td; --in FILE.h5 "
                     "reads them from datasets",
                     name, limit - 1);
     }
@@ -100,10 +100,10 @@ enum { TYPES = 2, TYPE_BYTES = 48 };
 
 static const char *const type_names[TYPES] = {"SP", "DP"};
 
-// All that is to be tuned, and with what.
+// Kernels to tune and the options for them.
 typedef struct work {
     const bb_options *options;
-    const bb_kernel_manager *managers[64]; // none where a kernel of the user's own is tuned
+    const bb_kernel_manager *managers[64]; // none for a user-defined kernel
     int manager_count;
     bool is_own;
     kernel_subject users_kernel;
@@ -131,8 +131,8 @@ static bb_status take_managers(work *self)
     const bb_kernel_manager *managers = NULL;
     const int count = bb_kernel_manager_table(&managers);
     const int limit = sizeof self->managers / sizeof self->managers[0];
-    BB_REQUIRE(options->operand_count <= limit, BB_INVALID, "%td kernels, expected at most %d",
-               options->operand_count, limit);
+    BB_REQUIRE(options->operand_count <= limit, BB_INVALID,
+               "%td kernels are too many; name at most %d", options->operand_count, limit);
     for (int i = 0; i < count && options->operand_count == 0; ++i) {
         self->managers[self->manager_count++] = &managers[i];
     }
@@ -156,25 +156,25 @@ static bool has_sizes(const bb_options *options)
     return options->kernel.set != NULL && strchr(options->kernel.set, '=') != NULL;
 }
 
-// Options that are of a kernel of the user's own.
+// Refuses options that are valid only for a user-defined kernel.
 static bb_status refuse_own_options(const work *self)
 {
     bb_status status = BB_OK;
     const bb_options *options = self->options;
     const char *name = options->operand_count > 0 ? options->operands[0] : NULL;
     BB_REQUIRE(name != NULL || (!has_sizes(options) && options->kernel.input == NULL), BB_INVALID,
-               "sizes (--set A=2048x1024,...) and --in are of one kernel: name its file");
+               "sizes (--set A=2048x1024,...) and --in need a single kernel; name its file");
     BB_REQUIRE(!has_sizes(options) && options->kernel.input == NULL, BB_INVALID,
-               "%s has its own benchmark data: --set accepts seed, large, odd and small; give "
-               "sizes or --in with a file, as %s",
+               "%s has its own benchmark data: --set accepts seed, large, odd and small; use sizes "
+               "or --in with a kernel file such as %s",
                name, find_manager(name)->file);
     BB_REQUIRE(options->kernel.parameters.count == 0, BB_INVALID,
-               "-p needs a kernel file; kernels with benchmark data have values");
+               "-p needs a kernel file; the benchmark data of named kernels include parameters");
 done:
     return status;
 }
 
-// Whether the operands name a kernel of the user's own, by what is no name of benchmark data.
+// Selects user-defined kernels if an operand is not the name of a kernel with benchmark data.
 static bb_status find_mode(work *self)
 {
     bb_status status = BB_OK;
@@ -194,22 +194,22 @@ static bb_status find_mode(work *self)
         goto done;
     }
     BB_REQUIRE(name != NULL && strchr(options->operands[0], '=') == NULL, BB_INVALID,
-               "%s: expected the file of a kernel before its types, as FILE.kernel %s",
+               "%s: give the file of a kernel before its types, as FILE.kernel %s",
                options->operands[0], options->operands[0]);
-    BB_REQUIRE(
-        find_manager(name) == NULL, BB_INVALID,
-        "%s has benchmark data: --type accepts SP or DP; give NAME=TYPE with a file, as %s %s",
-        name, find_manager(name)->file, options->operands[options->operand_count - 1]);
+    BB_REQUIRE(find_manager(name) == NULL, BB_INVALID,
+               "%s has benchmark data: use --type SP or DP; NAME=TYPE needs a file, as %s %s", name,
+               find_manager(name)->file, options->operands[options->operand_count - 1]);
     status = bb_kernel_source_find(name, &path);
     if (status == BB_IO && strpbrk(name, "./") == NULL) {
-        BB_TRY(bb_kernel_manager_find(name, &self->managers[0])); // says which is nearest
+        BB_TRY(
+            bb_kernel_manager_find(name, &self->managers[0])); // the error names the nearest kernel
     }
     BB_TRY(status);
     BB_REQUIRE(names == 1, BB_INVALID,
-               "%td kernels: '%s' is tuned alone, as its sizes are no other's", names, name);
-    BB_REQUIRE(options->kernel.type == NULL, BB_INVALID,
-               "--type goes with kernels that have benchmark data; types of '%s' are NAME=TYPE",
+               "%td kernels: tune '%s' alone, since the sizes apply to one kernel only", names,
                name);
+    BB_REQUIRE(options->kernel.type == NULL, BB_INVALID,
+               "--type needs kernels with benchmark data; set types of '%s' by NAME=TYPE", name);
 done:
     BB_RELEASE(&path);
     return status;
@@ -224,7 +224,7 @@ static bb_status take_type(work *self)
         self->has_type[i] = type == NULL || strcmp(type, type_names[i]) == 0;
         has_one = has_one || self->has_type[i];
     }
-    BB_REQUIRE(has_one, BB_INVALID, "--type %.40s, expected SP or DP", type);
+    BB_REQUIRE(has_one, BB_INVALID, "--type %.40s: use SP or DP", type);
 done:
     return status;
 }
@@ -243,7 +243,7 @@ static bb_status take_sets(work *self)
             ++found;
         }
         BB_REQUIRE(found < BB_BENCHMARK_COUNT, BB_INVALID,
-                   "--set %.80s, expected some of seed, large, odd, small, with commas",
+                   "--set %.80s: use seed, large, odd, small, separated by commas",
                    self->options->kernel.set);
         self->has_set[found] = true;
         place += length + (place[length] == ',');
@@ -267,8 +267,8 @@ done:
     return status;
 }
 
-// A launch of the large matrix product takes many seconds on a processor and tells no more than the
-// set `seed`: it is tuned on request.
+// True if a set is tuned. A launch of the large matrix product takes many seconds on a processor
+// and gives no more information than the set `seed`, so that it needs an explicit request.
 static bool is_asked(const work *self, const bb_kernel_manager *manager, int set)
 {
     return self->has_set[set] &&
@@ -306,7 +306,7 @@ done:
     return status;
 }
 
-// The type that most of the table is about: that of the first placeholder.
+// Type of the first placeholder, shown in the table.
 static const char *first_type(const work *self)
 {
     const bb_kernel_source *source = &self->users_kernel.source;
@@ -355,13 +355,13 @@ done:
     return status;
 }
 
-// Options of a study and those of kernels exclude each other.
+// Refuses options of kernels together with options of a study.
 static bb_status check_options(const bb_options *options)
 {
     bb_status status = BB_OK;
     if (options->kernel.study == NULL) {
         BB_REQUIRE(isnan(options->max_loss) && options->output == NULL && !options->force,
-                   BB_INVALID, "--max-loss, -o and --force go with --for STUDY");
+                   BB_INVALID, "--max-loss, -o and --force need --for STUDY");
         goto done;
     }
     BB_REQUIRE(
@@ -371,7 +371,7 @@ static bb_status check_options(const bb_options *options)
         "--for %s: the run determines kernels, types and sizes; remove --set, --type, --in and -p",
         options->kernel.study);
     BB_REQUIRE(isnan(options->max_loss) || options->max_loss >= 0.0, BB_INVALID,
-               "--max-loss %g, expected at least 0", options->max_loss);
+               "--max-loss %g: use a number of at least 0", options->max_loss);
     BB_REQUIRE(!options->kernel.reorder || options->kernel.wisdom != NULL, BB_INVALID,
                "--reorder with --for needs --wisdom FILE; name that file in the study");
 done:
@@ -393,12 +393,12 @@ bb_status bb_command_tune(const bb_options *options, const bb_experiment_table *
     BB_TRY(take_kernels(&self));
     BB_TRY(bb_kernel_run_find_device(options->device, &kind));
     BB_TRY(bb_tune_work_open(&self.common, kind));
-    bb_log_info("tuning on %s, %s; records go to %s", bb_device_names[self.common.key.device],
+    bb_log_info("tuning on %s, %s; recording in %s", bb_device_names[self.common.key.device],
                 self.common.key.report.name, self.common.path);
     bb_interrupt_defer(true);
     status = tune_all(&self);
     bb_tune_work_print(&self.common);
-    (void)snprintf(kept, sizeof kept, "results until then are in '%s' and are used",
+    (void)snprintf(kept, sizeof kept, "results until then are recorded in '%s' and used",
                    bb_interrupt_path(self.common.path));
     bb_interrupt_loses("");
     bb_interrupt_keeps(kept);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tune --for STUDY: search of numbers in slots, tuning of the kernels that a run launches.
+// tune --for STUDY: searches number formats for slots and tunes the kernels of a run.
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/interrupt.h"
@@ -26,14 +26,14 @@ enum { FILE_BYTES = 64, WORD_BYTES = 40 };
 
 typedef struct kernel_site {
     bb_device_kind device;
-    char file[FILE_BYTES]; // of configs/kernels
+    char file[FILE_BYTES]; // in configs/kernels
     char names[BB_KERNEL_CONTEXT_TYPES][WORD_BYTES], types[BB_KERNEL_CONTEXT_TYPES][WORD_BYTES];
     int type_count, object_count;
     bb_program_data data[BB_TRIAL_OBJECTS]; // without elements
-    double bytes;                           // of all objects
+    double bytes;                           // total of all objects
 } kernel_site;
 
-// Kernels, types and sizes, the largest first. Zero-initialise; release with release_sites.
+// Kernels, types and sizes, largest first. Zero-initialise; release with release_sites.
 typedef struct site_list {
     kernel_site *items; // [count]
     bb_index count, capacity;
@@ -85,7 +85,7 @@ static bool has_sites(const site_list *sites, bb_device_kind kind)
     return found;
 }
 
-// The largest first; equal ones by name, so that the order is the same in every run.
+// Orders sites by decreasing size, then by name, so that the order is reproducible.
 static int compare(const void *first, const void *second)
 {
     const kernel_site *a = first;
@@ -93,7 +93,7 @@ static int compare(const void *first, const void *second)
     return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : strcmp(a->file, b->file);
 }
 
-// Kernel of a call site, rebuilt.
+// Kernel of a call site, rebuilt from its description.
 typedef struct subject {
     bb_description description;
     bb_program program;
@@ -178,10 +178,10 @@ static bb_status tune_sites(site_list *sites, bb_tune_work *work, bb_index *tune
         if (site->device != kind || bb_clock_seconds() >= work->end_s || bb_interrupt_noted()) {
             continue;
         }
-        work->remainder = 1; // the large ones have all the time that they need
+        work->remainder = 1; // the large sites use as much time as they need
         status = make(site, &made);
         if (status == BB_UNSUPPORTED || status == BB_INVALID) {
-            bb_log_info("%s is left out: %s", site->file, bb_status_message());
+            bb_log_info("%s is skipped: %s", site->file, bb_status_message());
             bb_status_clear();
             status = BB_OK;
         } else if (status == BB_OK) {
@@ -197,7 +197,7 @@ done:
 
 enum { DRAWS = 3, SEED_BYTES = 48 };
 
-static const double kernel_seconds = 60.0; // unless --budget says otherwise
+static const double kernel_seconds = 60.0; // default of --budget
 static const char pipeline_name[] = "tuned";
 
 typedef struct work {
@@ -207,18 +207,18 @@ typedef struct work {
     const bb_slot_table *table;
     bb_config *config;
     bb_run_options run;
-    char *path; // of the study that is written
+    char *path; // of the study to write
     void *trials;
     double tolerance;
-    bb_index draws; // 1 of what was measured
+    bb_index draws; // 1 for measured frames
     bb_search search;
     bb_search_slots slots;
-    bb_slot_score drawn;  // of the draw that was computed last
-    bb_search_trial best; // accepted last
-    bb_text text;         // of the study
-    char *wisdom;         // that it names; NULL: none
+    bb_slot_score drawn;  // score of the last computed draw
+    bb_search_trial best; // last accepted trial
+    bb_text text;         // text of the study
+    char *wisdom;         // tuning cache named by the study; NULL: none
     site_list sites;
-    bool has_warned; // a run has: the next ones would say the same
+    bool has_warned; // a run has printed warnings: the following ones would repeat them
 } work;
 
 static void finish(work *self)
@@ -245,7 +245,7 @@ static bb_status find_path(const bb_options *options, char **out)
     return bb_memory_printf(out, "%.*s-tuned.yaml", length, name);
 }
 
-// The study as `run` would read it: its name stands before the overrides.
+// Loads the study as `run` does: its name is inserted before the overrides.
 static bb_status load(work *self)
 {
     bb_status status = BB_OK;
@@ -319,7 +319,7 @@ static double wrong(void *context)
     return ((const work *)context)->drawn.wrong;
 }
 
-// Prints the worst of the draws of a trial, until one was beyond a limit.
+// Prints the worst draw of a trial, or the first draw beyond a limit.
 static void print_tried(void *context, int slot, const int *state, bool accepted)
 {
     work *self = context;
@@ -351,8 +351,8 @@ static bb_status search(work *self)
     (void)printf("%-12s %-12s %12s %12s %10s\n", "slot", "numbers", table->wrong, error, "MB");
     BB_TRY(bb_search_run_slots(&self->search, &self->slots));
     BB_REQUIRE(self->search.found, BB_INVALID,
-               "--for %s: not met with %s in every slot, so that numbers are not the cause; set a "
-               "larger --max-loss, or reduce other losses (camera, noise)",
+               "--for %s: target missed even with %s in every slot, so that precision is not the "
+               "cause; increase --max-loss, or reduce other losses (camera, noise)",
                self->options->kernel.study, table->numbers[0]);
     table->close(&self->trials);
 done:
@@ -367,7 +367,7 @@ static bb_status print_study(work *self)
                               &self->text);
 }
 
-// The study that was found, with a seed (0: its own), computed whole.
+// Computes the whole study with the formats found and a seed (0: the study's own).
 static bb_status compute(work *self, bb_index seed, const bb_kernel_wish *kernels,
                          bb_slot_score *out)
 {
@@ -418,7 +418,7 @@ done:
     return status;
 }
 
-// The kernels that the study's run launches, at its sizes.
+// Tunes the kernels launched by the study's run, at its sizes.
 static bb_status tune_kernels(work *self)
 {
     bb_status status = BB_OK;
@@ -432,7 +432,7 @@ static bb_status tune_kernels(work *self)
             BB_TRY(tune_device(self, kind, &tuned));
         }
     }
-    (void)printf("kernels: %td of the %td that it launches, by type and size\n", tuned,
+    (void)printf("kernels: tuned %td of %td launched by the run, by type and size\n", tuned,
                  self->sites.count);
     if (tuned > 0 && self->options->kernel.wisdom != NULL &&
         access(self->options->kernel.wisdom, F_OK) == 0) {
@@ -443,7 +443,7 @@ done:
     return status;
 }
 
-// A whole run, with another seed than the search if draws differ.
+// Evaluates a whole run; if draws differ, with another seed than the search.
 static bb_status evaluate_whole(void *context, const void *state, bb_index draw, double *loss)
 {
     bb_status status = BB_OK;
@@ -456,7 +456,7 @@ done:
     return status;
 }
 
-// Undoes changes that are beyond a limit in new draws, the last one first.
+// Reverts changes that exceed a limit in new draws, the last change first.
 static bb_status confirm(work *self)
 {
     bb_status status = BB_OK;
@@ -471,20 +471,19 @@ static bb_status confirm(work *self)
     while (!accepted && self->slots.change_count > 0) {
         const int slot = self->slots.changes[self->slots.change_count - 1].slot;
         print_trial(table->slots[slot], table->numbers[self->slots.state[slot]], worst,
-                    "undone: not met with another seed");
+                    "reverted: target missed with another seed");
         (void)bb_search_slots_retreat(&self->slots);
         BB_TRY(print_study(self));
         BB_TRY(bb_search_try(&whole, &candidate, &accepted));
     }
-    BB_REQUIRE(
-        accepted, BB_INVALID,
-        "--for %s: with other seeds, from %td on, not met with %s in every slot either: %s %.0f, "
-        "%s %.4g %s",
-        self->options->kernel.study, study->seed + 1, table->numbers[0], table->wrong, worst->wrong,
-        table->error, worst->loss, table->unit);
+    BB_REQUIRE(accepted, BB_INVALID,
+               "--for %s: with other seeds, from %td, the target is missed even with %s in every "
+               "slot: %s %.0f, %s %.4g %s",
+               self->options->kernel.study, study->seed + 1, table->numbers[0], table->wrong,
+               worst->wrong, table->error, worst->loss, table->unit);
     self->best = *worst;
     if (self->draws == 1) {
-        (void)printf("confirmed by a whole run; what was measured has no other draws");
+        (void)printf("confirmed by a whole run; measured frames have no other draws");
     } else {
         (void)printf("confirmed by %td whole runs, seeds %td to %td", self->draws, study->seed + 1,
                      study->seed + self->draws);
@@ -500,12 +499,12 @@ static bb_status write_study(work *self)
     bb_status status = BB_OK;
     bb_text text = {0};
     char found[BB_SEARCH_NAME];
-    BB_TRY(bb_text_add(&text, "# %s, with the pipeline that bitbudget tune --for found.\n%s",
+    BB_TRY(bb_text_add(&text, "# %s, with the pipeline found by bitbudget tune --for.\n%s",
                        self->options->kernel.study, bb_text_string(&self->text)));
     BB_TRY(bb_file_write(self->path, self->options->force, text.data, text.length));
     bb_slot_table_describe(self->table, self->slots.state, found);
     (void)printf("found: %s; %.4g MB\n", found, 1e-6 * self->best.cost);
-    (void)printf("study: %s\nto be run: bitbudget run %s\n", self->path, self->path);
+    (void)printf("study: %s\nrun it: bitbudget run %s\n", self->path, self->path);
 done:
     bb_text_release(&text);
     return status;
@@ -520,7 +519,8 @@ bb_status bb_tune_work_run_study(const bb_options *options, const bb_experiment_
     BB_TRY(print_study(&self));
     BB_TRY(confirm(&self));
     BB_TRY(tune_kernels(&self));
-    if (self.wisdom != NULL && options->kernel.reorder) { // other sums, other bits
+    if (self.wisdom != NULL &&
+        options->kernel.reorder) { // another order of summation gives other bits
         BB_TRY(confirm(&self));
     }
     BB_TRY(write_study(&self));

@@ -41,7 +41,7 @@ done:
     return status;
 }
 
-// Completes a record around its variant; texts are borrowed.
+// Completes and writes the record of a variant; texts are borrowed.
 static bb_status write_record(const bb_tune_work *self, const bb_tuning_record *record,
                               const bb_index candidates[2])
 {
@@ -121,7 +121,7 @@ static bb_status add_row(bb_tune_work *self, const char *type, const bb_tuning_o
         BB_TRY(bb_text_add(&row, "%5d %5d %5d  ", found->tried + found->recalled, found->right,
                            found->failed));
     } else {
-        BB_TRY(bb_text_add(&row, "%-17s  ", "   as known"));
+        BB_TRY(bb_text_add(&row, "%-17s  ", "   recorded"));
     }
     BB_TRY(bb_text_add(&row, "%-32s %10.4f %8.1f ", variant, 1e3 * best->least_s,
                        1e-9 * best->bytes / best->least_s));
@@ -145,7 +145,8 @@ static bb_status skip(bb_tune_work *self, const char *type, const char *why)
                        why);
 }
 
-// Data stand on the host until they are on the device, which may be the host, and some twice.
+// True if the data fit. They are on the host, then copied to the device, which may be the host, and
+// some are needed twice.
 static bool has_room(const bb_tune_work *self, double bytes)
 {
     const bb_device_report *report = &self->key.report;
@@ -162,8 +163,7 @@ bool bb_tune_work_is_processor(const bb_tune_work *self)
            strncmp(self->key.report.architecture, "cpu", 3) == 0;
 }
 
-// How many variants are known to have been considered once this run is over: those of an earlier
-// one that was complete count on.
+// Number of variants considered after this run, including those of an earlier complete run.
 static void count_candidates(const bb_tuning *tuning, const bb_wisdom_record *known,
                              bool is_complete, bb_index out[2])
 {
@@ -199,13 +199,14 @@ bb_status bb_tune_work_run(bb_tune_work *self, bb_tuning *tuning, int set, const
         goto done;
     }
     if (!has_room(self, bb_trial_data_bytes(subject->program, &self->set))) {
-        BB_TRY(skip(self, type, "left out: it needs more memory than is free"));
+        BB_TRY(skip(self, type, "skipped: not enough free memory"));
         goto done;
     }
     BB_TRY(bb_tuning_run(tuning, set, deadline_s, &listener, &found));
     if (!found.has_best) {
         BB_TRY(skip(self, type,
-                    found.failed > 0 ? "no variant is right" : "no time left: the default stays"));
+                    found.failed > 0 ? "no variant is correct"
+                                     : "time limit reached: using the default"));
         goto done;
     }
     count_candidates(tuning, known, found.is_complete, candidates);

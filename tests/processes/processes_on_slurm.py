@@ -55,7 +55,7 @@ def main():
     call(BITBUDGET, "run", STUDY, "-q", "--device", "cpu", "-o", "alone.h5", cwd=FOLDER)
     same = subprocess.run([BITBUDGET, "diff", "alone.h5", "shared.h5"], capture_output=True,
                           text=True, cwd=FOLDER, check=False).stdout
-    assert "results but times: equal" in same, same
+    assert "results except times: equal" in same, same
     import h5py
     with h5py.File(FOLDER / "shared.h5") as file:
         said = {name: str(file["provenance"].attrs[name]) for name in ("engine", "engine_grid")}

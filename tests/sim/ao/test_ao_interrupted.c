@@ -192,7 +192,7 @@ TEST(options_are_held_to_their_rules)
     (void)unlink("state");
     assert_int_equal(call(1, SIGKILL, keeping), -SIGKILL);
     assert_int_equal(call(0, 0, anew), 3);
-    assert_true(printed_has("checkpoint 'state' exists; go on from it with --resume"));
+    assert_true(printed_has("checkpoint 'state' exists; continue it with --resume"));
     (void)unlink("linked");
     assert_int_equal(symlink("state", "linked"), 0);
     assert_int_equal(call(0, 0, through), 3);

@@ -136,7 +136,8 @@ TEST_FULL(fits_images_are_mirrors_too)
     const driver_case study = {CONFIG, {ALONE, KEYS("file: high.fits, spacing_m: 0.1")}};
     bb_results *results = NULL;
     (void)strehl;
-    check_fails(driver_run(&study, 2, &results), BB_UNSUPPORTED, "this build reads no FITS files");
+    check_fails(driver_run(&study, 2, &results), BB_UNSUPPORTED,
+                "this build cannot read FITS files");
     (void)from_hdf5;
 #endif
     strehl_of(KEYS("file: dm.h5, dataset: micrometres"), strehl);
@@ -218,9 +219,9 @@ TEST(files_that_cannot_be_are_refused)
          "5.06659 m: that far targets[1] sees the conjugate at 11000 m"},
 #ifdef BB_HAVE_CFITSIO
         {KEYS("file: none.fits, spacing_m: 0.1"), BB_IO, "'none.fits': No such file"},
-        {KEYS("file: flat.fits, spacing_m: 0.1"), BB_INVALID, "none an image of three axes"},
+        {KEYS("file: flat.fits, spacing_m: 0.1"), BB_INVALID, "parts is an image with three axes"},
         {KEYS("file: flat.fits, dataset: '1', spacing_m: 0.1"), BB_INVALID,
-         "part '1' is no image of three axes"},
+         "part '1' is not an image with three axes"},
         {KEYS("file: high.fits, dataset: IF, spacing_m: 0.1"), BB_IO, "no part 'IF'"},
         {KEYS("file: cut.fits, spacing_m: 0.1"), BB_IO, "'cut.fits': declares 6322964 bytes"},
         {KEYS("file: rad.fits, spacing_m: 0.1"), BB_INVALID, "values in 'rad', expected one of"},

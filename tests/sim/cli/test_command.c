@@ -78,14 +78,14 @@ TEST(usage_errors_exit_with_2)
     expect("bitbudget", 2, "usage: bitbudget COMMAND");
     expect("bitbudget --help", 0, "write its results");
     expect("bitbudget --version", 0, "bitbudget ");
-    expect("bitbudget rnu a.yaml", 2, "no command 'rnu' (did you mean run?)");
+    expect("bitbudget rnu a.yaml", 2, "unknown command 'rnu' (did you mean run?)");
     expect("bitbudget run", 2, "0 operands");
     expect("bitbudget run --help", 0, "usage: bitbudget run CONFIG");
     // What experiments say of themselves stands in the helps, and nothing of those that do not.
     expect("bitbudget run --help", 0,
            "by experiment:\n                         toy: A,B_toy\n"
            "                         wafer: A,B_wafer\n  --");
-    expect("bitbudget run --help", 0, "save finished work in FILE:\n  --");
+    expect("bitbudget run --help", 0, "save completed work in FILE:\n  --");
     expect("bitbudget show --help", 0, "   wafer: overlay error [nm]\n");
     expect("bitbudget show", 2, "0 operands");
     expect("bitbudget show a b", 3, "cannot show 'a': No such file");
@@ -97,20 +97,20 @@ TEST(usage_errors_exit_with_2)
     expect("bitbudget run a.yaml --threads", 2, "--threads needs a value");
     expect("bitbudget run a.yaml --threads 0", 2, "--threads 0");
     expect("bitbudget run a.yaml --forec", 2, "'run' (did you mean --force?)");
-    expect("bitbudget run a.yaml --verify", 2, "--verify is not one of 'run'; see");
+    expect("bitbudget run a.yaml --verify", 2, "--verify is unknown to 'run'; see");
     expect("bitbudget run a.yaml --threads 4x", 2, "--threads 4x");
     expect("bitbudget run a.yaml -z", 2, "option -z");
     expect("bitbudget run a.yaml -zq", 2, "option -z");
     expect("bitbudget run a.yaml -qz", 2, "option -qz");
     expect("bitbudget show a.h5 --force", 2, "option --force is not one of 'show'");
     expect("bitbudget show a.h5 --max-loss cheap", 2, "--max-loss cheap");
-    expect("bitbudget show a.h5 --within 1", 2, "option --within is called --max-loss now");
-    expect("bitbudget show a.h5 --within=1", 2, "option --within is called --max-loss now");
+    expect("bitbudget show a.h5 --within 1", 2, "option --within has been renamed --max-loss");
+    expect("bitbudget show a.h5 --within=1", 2, "option --within has been renamed --max-loss");
     expect("bitbudget show a.h5 --threads 2", 2, "option --threads is not one of 'show'");
     expect("bitbudget config", 2, "one of --list, --resolved and --upgrade");
-    expect("bitbudget config --list other", 2, "no experiment 'other'");
+    expect("bitbudget config --list other", 2, "unknown experiment 'other'");
     expect("bitbudget new other", 2, "expected one of toy, wafer or a study");
-    expect("bitbudget new", 2, "expected an experiment or a study");
+    expect("bitbudget new", 2, "name an experiment or a study");
     expect("bitbudget new --list toy", 2, "--list accepts no operand");
 }
 
@@ -122,9 +122,11 @@ TEST(options_that_need_another_say_so)
     expect("bitbudget run a.yaml --checkpoint-every 60", 2, every);
     expect("bitbudget check a.yaml --checkpoint-every 5 --resume state", 2, every);
     expect("bitbudget run --checkpoint-every 5 --help", 0, "usage: bitbudget run CONFIG");
-    expect("bitbudget convergence a.yaml --force", 2, "--force replaces a file: name it with -o");
-    expect("bitbudget realtime a.yaml --force", 2, "--force replaces a file: name it with -o");
-    expect("bitbudget new toy --force", 2, "--force replaces a file: name it after 'toy'");
+    expect("bitbudget convergence a.yaml --force", 2,
+           "--force replaces a file; give its name with -o");
+    expect("bitbudget realtime a.yaml --force", 2,
+           "--force replaces a file; give its name with -o");
+    expect("bitbudget new toy --force", 2, "--force replaces a file; give its name after 'toy'");
     expect("bitbudget config --list --device cpu", 2, "--device goes with --resolved");
     expect("bitbudget config --resolved a.yaml --format md", 2, "--format goes with --list");
     expect("bitbudget config --list --format csv", 2, "--format csv, expected table or md");
@@ -154,7 +156,7 @@ TEST(runs_write_a_file_and_print_a_table)
     expect("bitbudget show outputs/toy-a.h5 other.h5", 0,
            "toy-a           other\n  pipeline     price     MB    price     MB\n");
     assert_non_null(strstr(printed, "hp3        not_spd  2.000  not_spd  2.000"));
-    expect("bitbudget show other.h5 other.h5", 2, "'other.h5' is named twice");
+    expect("bitbudget show other.h5 other.h5", 2, "'other.h5' is given twice");
     expect("bitbudget run a.yaml -o none/other.h5", 3, "No such file");
     expect("bitbudget run none.yaml", 3, "cannot read configuration");
     expect("bitbudget show a.yaml", 3, "not an HDF5 file");
@@ -168,7 +170,8 @@ TEST(helps_follow_the_tables)
     expect("bitbudget help convergence", 0,
            "  -o, --output FILE      write the table to an HDF5 file too");
     assert_non_null(strstr(printed, "  --threads N            number of threads; default: all"));
-    expect("bitbudget bench gemv-fp32", 2, "bench is the program bitbudget-bench: cmake");
+    expect("bitbudget bench gemv-fp32", 2,
+           "bench is a separate program, bitbudget-bench: build it with cmake");
     assert_null(strstr(printed, "--max-loss"));
     expect("bitbudget help rnu", 2, "did you mean run?");
     expect("bitbudget help --list --man", 2, "no name, no --man");

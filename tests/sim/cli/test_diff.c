@@ -133,15 +133,16 @@ TEST_FULL(the_exit_code_tells)
     CALL("run", study_file, "-q", "-o", "one.h5");
     CALL("run", study_file, "-q", "-o", "two.h5", "--threads", "1");
     CALL("run", study_file, "-q", "-o", "three.h5", "pipelines.6.storage=e5m2", "title=another");
-    CALL_EXPECT(0, "configuration: equal\nresults but times: equal\n", "diff", "one.h5", "two.h5");
+    CALL_EXPECT(0, "configuration: equal\nresults except times: equal\n", "diff", "one.h5",
+                "two.h5");
     program_expect(&run, 0, " in both\n");
     CALL_EXPECT(1, "configuration: 2 keys differ\n  title: a small wafer study", "diff", "one.h5",
                 "three.h5");
     program_expect(&run, 1, "  pipelines.e4m3.storage.codec: e4m3 in one, e5m2 in three\n");
     program_expect(&run, 1, "  e4m3: overlay_error_x_nm ");
-    program_expect(&run, 1, "digest of all but times: ");
+    program_expect(&run, 1, "digest of all except times: ");
     assert_null(strstr(run.printed, "bitbudget: "));
-    CALL_EXPECT(2, "--tolerance -1, expected a number of at least 0", "diff", "one.h5", "three.h5",
+    CALL_EXPECT(2, "--tolerance -1: use a number of at least 0", "diff", "one.h5", "three.h5",
                 "--tolerance", "-1");
     CALL("run", ao_file, "-q", "-o", "ao.h5");
     CALL_EXPECT(2, "'one.h5' is a result of wafer, 'ao.h5' of ao", "diff", "one.h5", "ao.h5");

@@ -25,13 +25,14 @@ TEST(kernels_are_checked_and_printed)
            "space:\n  Scale      over a.size\naccesses:\n");
     assert_non_null(strstr(printed, "reads  a[Scale.i(0)]\n"));
     assert_non_null(strstr(printed, "writes b[Scale.i(0)]\n"));
-    assert_non_null(strstr(printed, "to be run: datasets a, b (for its shape); -p factor=VALUE\n"));
+    assert_non_null(
+        strstr(printed, "needed to run: datasets a, b (shape only); -p factor=VALUE\n"));
     expect("bitbudget kernel check scale T=SP", 0, "kernel Scale\n");
     expect("bitbudget kernel check scale.kernel T=DP2", 0, "vector of DP2");
     expect("bitbudget kernel check scale.kernel", 2, "scale.kernel:2:15: elementDataType 'T'");
     expect("bitbudget kernel check scale.kernel T=FP", 2, "unknown type 'FP'");
     expect("bitbudget kernel check scale.kernel T=SP U=DP", 2, "U=DP: no type of the description");
-    expect("bitbudget kernel check scale.kernel T=SP T=DP", 2, "T=DP: T has a type already");
+    expect("bitbudget kernel check scale.kernel T=SP T=DP", 2, "T=DP: T has two types");
     expect("bitbudget kernel check scale.kernel T", 2, "T: expected NAME=TYPE, as T=SP");
     expect("bitbudget kernel check scal.kernel", 2, "scal.kernel:3:");
     assert_non_null(strstr(printed, "bitbudget: kernel 'scal.kernel': 1 problem\n"));
@@ -46,7 +47,8 @@ TEST(kernels_are_checked_and_printed)
     expect("bitbudget kernel source scale.kernel T=SP --device cuda", 0, "__global__ void");
     expect("bitbudget kernel source scale.kernel T=SP --device gpu", 2, "one of cpu, opencl, cuda");
     expect("bitbudget kernel chek scale.kernel", 2, "list (did you mean check?)");
-    expect("bitbudget kernel check scale.kernel T=SP -p factor=1", 2, "-p and --force go with run");
+    expect("bitbudget kernel check scale.kernel T=SP -p factor=1", 2,
+           "-p and --force need kernel run");
     expect("bitbudget kernel check scale.kernel T=SP --device cpu", 2, "accepts no --device");
     expect("bitbudget kernel xml scale.kernel T=SP", 2, "2 operands after it");
     expect("bitbudget kernel check", 2, "0 operands after it");
@@ -111,7 +113,7 @@ TEST(kernels_are_run_on_files)
     expect(RUN "e.h5 -p factor=0.3", 0, "kernel Scale is evaluated step by step");
     assert_int_equal(unsetenv("BB_CC"), 0);
     expect_scaled("e.h5", 0.3);
-    expect(RUN "c.h5", 2, "scale.kernel:2:31: parameter factor (DP) has no value; give it by -p");
+    expect(RUN "c.h5", 2, "scale.kernel:2:31: parameter factor (DP) has no value; set it with -p");
     expect(RUN "c.h5 -p facto=1", 2, "no parameter 'facto' (did you mean factor?)");
     expect(RUN "c.h5 -p factor=x", 2, "-p factor=x: parameter factor is of type DP");
     expect(RUN "c.h5 -p factor=1 --variant fast", 2, "'fast' is no variant: expected words as in");
@@ -159,7 +161,7 @@ TEST(kernels_are_tuned)
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
 #define TUNE "bitbudget tune add --set small --type DP --wisdom w.yaml"
 #define ADD  " T=DP --in max.h5 --wisdom w.yaml"
-    expect(TUNE " --budget 0", 0, "no time left: the default stays");
+    expect(TUNE " --budget 0", 0, "time limit reached: using the default");
     assert_int_equal(access("w.yaml", F_OK), -1);
     expect(TUNE, 0, "records go to w.yaml");
     assert_non_null(strstr(printed, "add                 DP   small "));
@@ -167,7 +169,7 @@ TEST(kernels_are_tuned)
     expect("bitbudget kernel explain add" ADD, 0, "from: wisdom exact, set small of w.yaml\n");
     assert_non_null(strstr(printed, " taken\n"));
     expect("bitbudget kernel explain add T=SP --set small --wisdom w.yaml", 0, "from: default\n");
-    assert_non_null(strstr(printed, " of other types\n"));
+    assert_non_null(strstr(printed, " for other types\n"));
     expect("bitbudget kernel explain add T=DP --set A=70x20,B=70x20,C=70x20 --wisdom w.yaml", 0,
            "from: wisdom nearest, set small of w.yaml\n");
     expect("bitbudget kernel run add" ADD " -o sum.h5", 0, "(wisdom exact, set small of w.yaml)");
@@ -193,8 +195,8 @@ TEST(kernels_are_tuned)
     expect("bitbudget kernel run add T=DP --in max.h5 --wisdom none.yaml -o no.h5", 3,
            "'none.yaml' has no records");
     expect("bitbudget tune ad", 2, "no kernel is called 'ad'; did you mean add?");
-    expect("bitbudget tune add --type HP", 2, "--type HP, expected SP or DP");
-    expect("bitbudget tune add --set tiny", 2, "--set tiny, expected some of seed, large");
+    expect("bitbudget tune add --type HP", 2, "--type HP: use SP or DP");
+    expect("bitbudget tune add --set tiny", 2, "--set tiny: use seed, large");
     expect("bitbudget tune add --wisdom torn.yaml", 2, "torn.yaml:1");
     expect("bitbudget kernel explain add T=SP --set A=1", 2, "--set gives no size of B");
     expect("bitbudget kernel explain add T=SP --set D=1", 2, "has no object D");
@@ -204,7 +206,7 @@ TEST(kernels_are_tuned)
     expect("bitbudget kernel check add T=SP --variant tile64", 2, "--variant goes with run");
     expect("bitbudget kernel run add" ADD " -o no.h5 --set seed", 2, "--set goes with explain");
     expect("bitbudget kernel source add T=SP --variant tile64", 0, "void bb_body(");
-    expect("bitbudget kernel source add T=SP --wisdom w.yaml", 2, "go with run and explain");
+    expect("bitbudget kernel source add T=SP --wisdom w.yaml", 2, "need kernel run or explain");
     assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
 }
 
@@ -255,15 +257,15 @@ TEST_FULL(kernels_of_the_users_are_tuned)
     write_text("pick.kernel", "kernel Pick (start: vector INT32; a, b: vector T)\nfor r in b.size\n"
                               "  b[r] = a[start[r]]\n");
     expect("bitbudget tune pick.kernel T=DP --wisdom own.yaml --set start=60,a=50,b=40", 0,
-           "elements of start and other integers are random, from 0 to 49; --in FILE.h5");
+           "elements of start and other integers are random from 0 to 49; --in FILE.h5");
     expect("bitbudget tune scale.kernel T=DP U=SP --set a=9,b=9", 2, "U=SP: no type of the descr");
     expect("bitbudget tune scale.kernel --set a=9,b=9", 2, "elementDataType 'T' is no type");
     expect("bitbudget tune scale.kernel T=DP", 2,
-           "give its sizes in columns x rows, as --set a=2048,");
+           "set its sizes in columns x rows, as --set a=2048,");
     expect("bitbudget tune scale.kernel T=DP --set large", 2, "has no benchmark data");
     expect("bitbudget tune scale.kernel T=DP --set a=9", 2, "--set gives no size of b");
     expect("bitbudget tune scale.kernel T=DP --set a=9,bb=9", 2, "no object bb (did you mean b?)");
-    expect("bitbudget tune scale.kernel T=DP --set a=9,a=8", 2, "a has its size already");
+    expect("bitbudget tune scale.kernel T=DP --set a=9,a=8", 2, "a has two sizes");
     expect("bitbudget tune scale.kernel T=DP --set a=9,b=9z", 2, "expected columns and rows");
     expect("bitbudget tune scale.kernel T=DP --set a=9x2,b=9", 2, "a has 9 columns and 2 rows");
     expect("bitbudget tune scale.kernel T=DP --set a=9,b=8", 2, "writes b beyond its edge");
@@ -274,13 +276,13 @@ TEST_FULL(kernels_of_the_users_are_tuned)
     expect("bitbudget tune scale.kernel rows.kernel --set a=9,b=9", 2, "2 kernels: ");
     expect("bitbudget tune add scale.kernel T=DP --set a=9,b=9", 2,
            "'scale.kernel' is tuned alone");
-    expect("bitbudget tune T=DP scale.kernel --set a=9,b=9", 2,
-           "expected the file of a kernel before");
+    expect("bitbudget tune T=DP scale.kernel --set a=9,b=9", 2, "give the file of a kernel before");
     expect("bitbudget tune add --set A=9x9,B=9x9,C=9x9", 2, "add has its own benchmark data");
-    expect("bitbudget tune add T=SP", 2, "give NAME=TYPE with a file, as add.kernel T=SP");
-    expect("bitbudget tune add --in own.h5", 2, "give sizes or --in with a file, as add.kernel");
+    expect("bitbudget tune add T=SP", 2, "NAME=TYPE needs a file, as add.kernel T=SP");
+    expect("bitbudget tune add --in own.h5", 2,
+           "use sizes or --in with a kernel file such as add.kernel");
     expect("bitbudget tune add -p factor=1", 2, "-p needs a kernel file");
-    expect("bitbudget tune --set A=9x9", 2, "are of one kernel: name its file");
+    expect("bitbudget tune --set A=9x9", 2, "need a single kernel; name its file");
     expect("bitbudget tune --help", 0, "tune FILE [NAME=TYPE ...] --set A=2048x1024,b=2048");
     expect("bitbudget completion bash", 0, "gemm spmv ' files='kernel'");
     expect("bitbudget tune ./no.kernel T=DP --set a=9", 3, "cannot read './no.kernel'");

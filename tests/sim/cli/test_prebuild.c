@@ -56,7 +56,7 @@ TEST_FULL(a_study_runs_as_it_was_prebuilt)
     take_forms();
     expect("bitbudget run " STUDY " -o prebuilt.h5", 0, "kernels run as they were prebuilt: no C");
     expect_compiler("prebuilt.h5", "provenance", "device_cpu_compiler", "prebuilt, ");
-    expect("bitbudget diff compiled.h5 prebuilt.h5", 0, "digest of all but times: ");
+    expect("bitbudget diff compiled.h5 prebuilt.h5", 0, "digest of all except times: ");
     expect("bitbudget live " STUDY " --frames 2 --pipeline reference,fp32", 0, "2 phases");
     expect("bitbudget info", 0, "kernels\n  cpu    prebuilt, ");
     // Other numbers, other texts.

@@ -71,7 +71,7 @@ TEST_FULL(inputs_are_held_to_their_digests)
 {
     assert_int_equal(rename("rows.h5", "moved.h5"), 0);
     CALL_EXPECT(3, "/rows.h5': No such file", "rerun", "study.h5", "--verify", "-q");
-    program_expect(&run, 3, "1 file that its study names is gone or changed; name another");
+    program_expect(&run, 3, "1 file named by its study is missing or changed; name another");
     CALL_EXPECT(0, "equal: ", "rerun", "study.h5", "--verify", "-q", "response.file=moved.h5");
     CALL_EXPECT(0, "results: ", "run", study_file, "response.grid.columns=41", "-q", "-o",
                 "rows.h5", "--force", "--dump", "rows");
@@ -158,7 +158,7 @@ TEST(crafted_lists_are_refused_by_name)
     put_texts(file, "extra/x/a, b", 1, "extra/x/a, b");
     put_texts(file, "extra/few", 1, "extra/x/a, b");
     assert_true(H5Fclose(file) >= 0);
-    refuse("comma.h5", "'few' has a scale that is not named after an axis");
+    refuse("comma.h5", "'few' has a dimension scale that is not named like an axis");
     copy_file("detail.h5", &file); // a reason fewer than states
     assert_true(H5Ldelete(file, "results/status_detail", H5P_DEFAULT) >= 0);
     put_texts(file, "results/status_detail", 1, NULL);
@@ -178,7 +178,7 @@ TEST(folders_of_a_file_are_ignored)
                "pipelines: [{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}]\n");
     CALL_OK("run", "plate.yaml", "-o", "plate.h5", "-q");
     assert_int_equal(system("test -n \"$(ls kept)\" && rm -r kept"), 0);
-    CALL_EXPECT(0, "equal: all but times, to the bit", "rerun", "plate.h5", "--verify");
+    CALL_EXPECT(0, "equal: bit-identical except times", "rerun", "plate.h5", "--verify");
     program_expect(&run, 0, "'cache_folder' of 'plate.h5:/provenance/config_resolved' is ignored");
     assert_int_equal(access("kept", F_OK), -1);
     CALL_OK("rerun", "plate.h5", "--verify", "-q", "response.cache_folder=mine");
@@ -210,7 +210,7 @@ TEST(keys_of_earlier_versions_are_renamed)
     CALL_OK("run", CONFIG_FRINGE_SMALL, "-q", "-o", "fringe.h5");
     replace_study("fringe.h5", " search: {wrong_cycles: 0}", "promise: {wrong_cycles: 0}");
     CALL_EXPECT(0, "equal: ", "rerun", "fringe.h5", "--verify");
-    program_expect(&run, 0, "config_resolved, keys of an earlier version:\n");
+    program_expect(&run, 0, "config_resolved: renamed keys of an earlier version:\n");
     program_expect(&run, 0, "promise: {wrong_cycles: 0} -> search: {wrong_cycles: 0}\n");
     replace_study("fringe.h5", "promise: {wrong_cycles: 0}", "unknown: {wrong_cycles: 0}");
     CALL_EXPECT(2, "unknown: unknown key", "rerun", "fringe.h5", "--verify");
@@ -236,7 +236,8 @@ TEST(other_files_are_refused)
     autoptr(bb_results) results = fixture_results();
     check_ok(bb_provenance_end(results));
     write_results(results, "bare.h5");
-    CALL_EXPECT(3, "cannot rerun 'bare.h5': no file of 'bitbudget run'", "rerun", "bare.h5");
+    CALL_EXPECT(3, "cannot rerun 'bare.h5': it is not a file of 'bitbudget run'", "rerun",
+                "bare.h5");
     CALL_EXPECT(3, "cannot rerun 'none.h5': No such file", "rerun", "none.h5");
     CALL_EXPECT(3, "not an HDF5 file", "rerun", study_file);
     CALL_EXPECT(2, "nonsense", "rerun", "study.h5", "nonsense=1");

@@ -30,7 +30,7 @@ TEST_FULL(what_is_tuned_is_taken)
     program_expect(&run, 0, "as known");
     CALL_EXPECT(0, "from: wisdom exact, set own of o.yaml\n", "kernel", "explain", "coarsen.kernel",
                 "T=SP", SIZES, "--device", "opencl");
-    CALL_EXPECT(0, " of another device\n", "kernel", "explain", "coarsen.kernel", "T=SP", SIZES);
+    CALL_EXPECT(0, " for another device\n", "kernel", "explain", "coarsen.kernel", "T=SP", SIZES);
 }
 
 TEST_GROUP(.begin = needs_opencl, .has_folder = true);

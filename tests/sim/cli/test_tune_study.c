@@ -47,7 +47,7 @@ TEST_FULL(a_study_is_found_that_runs)
     assert_non_null(strstr(printed, "\nrecords: found.yaml\n"));
     assert_null(strstr(printed, "kernels: 0 of "));
     assert_non_null(strstr(printed, "confirmed by 3 whole runs, seeds 2 to 4: wrong cycles 0, "));
-    assert_non_null(strstr(printed, "to be run: bitbudget run study-tuned.yaml\n"));
+    assert_non_null(strstr(printed, "run it: bitbudget run study-tuned.yaml\n"));
     expect("bitbudget run study-tuned.yaml seed=9 -o found.h5", 0, " in a measured variant");
     autoptr(bb_results) results = read_all_results("found.h5", NULL);
     const bb_dataset *names = bb_results_find(results, "results/pipeline");
@@ -87,7 +87,7 @@ TEST_FULL(a_measured_phase_is_one_draw)
     expect("bitbudget tune --for measured.yaml --budget 1 --wisdom found.yaml -o "
            "below/measured-tuned.yaml -q",
            0, "of the reference, in 1 draw:\n");
-    assert_non_null(strstr(printed, "confirmed by a whole run; what was measured has no other"));
+    assert_non_null(strstr(printed, "confirmed by a whole run; measured frames have no other"));
     expect("bitbudget run below/measured-tuned.yaml -o measured.h5 -q", 0, "");
 }
 

@@ -83,19 +83,19 @@ TEST(a_result_is_repeated_by_its_variants)
     bb_config_destroy(&config);
     expect("bitbudget run study.yaml kernels.wisdom=variants.yaml -o a.h5", 0,
            " in a measured variant (/kernels)");
-    check_variant("a.h5", variant, "wisdom, these sizes");
+    check_variant("a.h5", variant, "wisdom, same sizes");
     find_id(ids[0]);
     // Other records: another study, but the result says what ran.
     assert_int_equal(system("echo '# more' >> variants.yaml"), 0);
     find_id(ids[1]);
     assert_string_not_equal(ids[0], ids[1]);
-    expect("bitbudget rerun a.h5 --verify -o b.h5 -q", 0, "equal: all but times, to the bit");
+    expect("bitbudget rerun a.h5 --verify -o b.h5 -q", 0, "equal: bit-identical except times");
     check_variant("b.h5", variant, "earlier result");
     expect("bitbudget run study.yaml kernels.wisdom=variants.yaml --deterministic -o c.h5 -q", 0,
            "results: c.h5");
     check_variant("c.h5", "tile4096-rows16", "default");
     expect("bitbudget rerun a.h5 kernels.reorder=true kernels.wisdom=none.yaml -q", 2,
-           "there is no file 'none.yaml'");
+           "file 'none.yaml' does not exist");
     expect("bitbudget check study.yaml kernels.reorder=true", 2, "set kernels.wisdom too");
 }
 

@@ -129,7 +129,7 @@ TEST(check_prints_them)
     CALL_EXPECT(0, "exposure     x [mm]", "check", CONFIG_WAFER_SMALL, "scan.fields=[3]",
                 "--fields");
     program_expect(&run, 0, "3v*");
-    CALL_EXPECT(2, "--fields: a study of ao exposes no fields", "check", CONFIG_AO_SMALL,
+    CALL_EXPECT(2, "--fields: experiment ao has no fields to list", "check", CONFIG_AO_SMALL,
                 "--fields");
 }
 

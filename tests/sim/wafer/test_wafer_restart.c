@@ -366,12 +366,13 @@ TEST_FULL(products_go_on_after_a_field)
 
 TEST(fringe_has_no_checkpoints)
 {
-    CALL_EXPECT(2,
-                "experiment fringe has no checkpoints; having them: wafer, ao, product, "
-                "reconstructor",
-                "run", CONFIG_FRINGE_SMALL, "--checkpoint", "a");
-    CALL_EXPECT(2, "--checkpoint-every -1, expected a number of at least 0", "run",
-                CONFIG_WAFER_SMALL, "--checkpoint-every", "-1");
+    CALL_EXPECT(
+        2,
+        "experiment fringe has no checkpoints; experiments with checkpoints: wafer, ao, product, "
+        "reconstructor",
+        "run", CONFIG_FRINGE_SMALL, "--checkpoint", "a");
+    CALL_EXPECT(2, "--checkpoint-every -1: use a number of at least 0", "run", CONFIG_WAFER_SMALL,
+                "--checkpoint-every", "-1");
 }
 
 TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true, .is_quiet = true);
