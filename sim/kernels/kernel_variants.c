@@ -146,7 +146,7 @@ static const bb_output rows[] = {
 
 const bb_output_table bb_kernel_ledger_axes = {
     .title = title,
-    .when = "If generated kernels ran; `rerun` repeats these variants:",
+    .when = "Written if generated kernels ran; `rerun` uses the same variants.",
     .group = "kernels",
     BB_OUTPUT_ROWS(axes)};
 const bb_output_table bb_kernel_ledger_outputs = {

@@ -136,7 +136,7 @@ static bb_status add_asked(const asking *about, const bb_answer_question *questi
     BB_TRY(best >= 0 ? bb_text_add(out, " %s within ", asked->least)
                      : bb_text_add(out, " No pipeline%s within ", any ? "" : " is"));
     BB_TRY(add_price(about->experiment, limit, out));
-    BB_TRY(bb_text_add(out, assumed ? ", the default limit (set --max-loss)" : ""));
+    BB_TRY(bb_text_add(out, assumed ? ", assumed (set it by --max-loss)" : ""));
     if (best >= 0) {
         BB_TRY(bb_text_add(out, ": "));
         BB_TRY(add_choice(about, best, question->measure, out));

@@ -448,7 +448,7 @@ bb_status bb_swept_answer(const bb_swept *swept, double max_loss, bb_text *out)
         safe += swept->choices[i].failed == 0.0;
     }
     const char *ran = partial == NULL ? "" : " that was run";
-    BB_TRY(bb_text_add(out, "%td of %td choices succeed at every condition%s.", safe,
+    BB_TRY(bb_text_add(out, "%td of %td choices finish at every condition%s.", safe,
                        swept->choice_count, ran));
     if (partial != NULL) {
         BB_TRY(bb_text_add(out, " Partial result: %s.", partial));

@@ -347,7 +347,7 @@ static bb_status list_sentence(const bb_choices *choices, const bb_collection *c
         }
     }
     const char *ran = choices->partial ? " that was run" : "";
-    BB_TRY(bb_text_add(out, "%td of %td choices succeed at every condition%s.\n", safe,
+    BB_TRY(bb_text_add(out, "%td of %td choices finish at every condition%s.\n", safe,
                        choices->count, ran));
     if (choices->partial) {
         BB_TRY(bb_text_add(out, "Partial result: %td of %td planned points were run.\n",

@@ -38,7 +38,7 @@ TEST(values_land_where_they_should)
 {
     autorelease(bb_text) page = {0};
     write_page(NAN, &page);
-    has(&page, "<p>4 of 5 choices succeed at every condition. Fewest bytes among them: "
+    has(&page, "<p>4 of 5 choices finish at every condition. Fewest bytes among them: "
                "h&#39;&quot;&lt;b&gt;&amp;3, width 2, 2 MB, strehl loss at worst 0.004 ");
     has(&page, "<tr class=\"front\"><td>sp</td><td>0/6</td>"
                "<td class=\"n\" data-value=\"3.4999999999999999e-06\">3.500e-06</td>");

@@ -142,7 +142,7 @@ TEST(answers_name_the_worst_point)
     check_ok(bb_swept_answer(&swept, NAN, &text));
     assert_string_equal(
         text.data,
-        "4 of 5 choices succeed at every condition. Fewest bytes among them: " SWEEP_FIXTURE_NAME
+        "4 of 5 choices finish at every condition. Fewest bytes among them: " SWEEP_FIXTURE_NAME
         ", width 2, 2 MB, strehl loss at "
         "worst 0.004 (r0_m 0.2, width 2).");
     bb_text_release(&text);
@@ -198,7 +198,7 @@ TEST(partial_sweeps_and_missing_prices_are_named)
     check_ok(bb_swept_answer(&swept, 1.0, &text));
     assert_string_equal(
         text.data,
-        "4 of 5 choices succeed at every condition that was run. Partial result: 6 of 12 planned "
+        "4 of 5 choices finish at every condition that was run. Partial result: 6 of 12 planned "
         "points were run. No price: " SWEEP_FIXTURE_NAME ", width 2 (1 of 2). Fewest "
         "bytes with strehl loss of at most 1 at every condition that was run: " SWEEP_FIXTURE_NAME
         ", width 4, 3 MB, strehl loss at worst 0.006 (r0_m 0.2, width 4).");
@@ -229,7 +229,7 @@ static void call(const char *const more[6], int code, const char *expected)
 
 TEST(program_shows_and_draws)
 {
-    call((const char *const[6]){"show", "s.h5"}, 0, "4 of 5 choices succeed at every condition.");
+    call((const char *const[6]){"show", "s.h5"}, 0, "4 of 5 choices finish at every condition.");
     call((const char *const[6]){"show", "s.h5", "--format", "csv"}, 0,
          "pipeline,points,points_failed,share_failed_bound,price_median");
     call((const char *const[6]){"show", "s.h5", "--max-loss", "1e-9", "--format", "json"}, 0,

@@ -189,7 +189,7 @@ TEST(a_pipeline_without_a_price_has_not_failed)
     assert_true(a->failed == 1 && a->unpriced == 0 && a->price_worst == 2.0);
     check_ok(bb_choices_list(&choices, all.collection, 5.0, &text));
     assert_non_null(strstr(bb_text_string(&text),
-                           "1 of 2 choices succeed at every condition.\n"
+                           "1 of 2 choices finish at every condition.\n"
                            "No price: reference (1 of 2).\n"
                            "None stays within error [nm] 5 at every condition.\n"));
     autoptr(bb_results) results = empty_results();
