@@ -75,8 +75,8 @@ static bb_status take_line(void *context, const bb_record_line *record)
     const bb_index round = (bb_index)json_integer_value(json_object_get(line, "round"));
     const int class = class_of(line);
     BB_REQUIRE(point >= 0 && point < progress->point_count, BB_IO,
-               "%s, line %td: point %td, but the plan has %td", record->file, record->number, point,
-               progress->point_count);
+               "%s, line %td: point %td, but the plan has %td points", record->file, record->number,
+               point, progress->point_count);
     BB_REQUIRE(retry >= 0 && retry <= MOST_ROUNDS && round >= 0 && round <= MOST_ROUNDS, BB_IO,
                "%s, line %td: retry %td, round %td, expected 0 to %d", record->file, record->number,
                retry, round, MOST_ROUNDS);

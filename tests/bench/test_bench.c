@@ -245,7 +245,7 @@ TEST(the_program_writes_a_file_and_keeps_it)
     BENCH(3, "bench.h5", "--quick", "-o", "bench.h5");
     BENCH(2, "unknown benchmark 'gemv-fp33' (did you mean gemv-fp32?)", "gemv-fp33", "--quick",
           "-o", "new.h5");
-    CALL_EXPECT(3, "a file of 'bitbudget-bench'", "show", "bench.h5");
+    CALL_EXPECT(3, "files of 'bitbudget-bench'", "show", "bench.h5");
     (void)unlink("bench.h5");
 }
 
@@ -256,7 +256,7 @@ TEST(the_program_says_what_it_takes)
     BENCH(0, "usage: bitbudget-bench [NAME ...] [options]\n", "--help");
     BENCH(2, "bitbudget-bench: --list and --datasets measure nothing", "--list", "--quick");
     BENCH(2, "bitbudget-bench: --list and --datasets measure nothing", "--datasets", "-o", "a.h5");
-    BENCH(2, "--size 12, expected rows x columns", "gemv-fp32", "--size", "12", "-o", "a.h5");
+    BENCH(2, "--size 12: use ROWSxCOLUMNS", "gemv-fp32", "--size", "12", "-o", "a.h5");
     // Before anything is measured.
     BENCH(2, "benchmark thermal-step: remove --size", "gemv-fp32", "thermal-step", "--size", "8x8",
           "-o", "a.h5");
@@ -279,13 +279,13 @@ TEST(files_give_a_roofline_and_bars_of_kernels)
 {
     BENCH(0, "", "roofline-restriction", "--quick", "-o", "roof.h5", "-q");
     CALL_OK("plot", "roof.h5", "--kind", "roofline", "-o", "a.svg", "-q");
-    CALL_EXPECT(0, "roofline           operations a second", "plot", "--list", "roof.h5");
+    CALL_EXPECT(0, "roofline           operations per second", "plot", "--list", "roof.h5");
     BENCH(0, "", "kernel-add-sp-cpu", "--quick", "-o", "add.h5", "-q");
     BENCH(0, "", "kernel-gemv-dp-cpu", "--quick", "-o", "gemv.h5", "-q");
-    CALL_EXPECT(0, "kernels            share of the roofline", "plot", "--list", "add.h5");
+    CALL_EXPECT(0, "kernels            fraction of the roofline", "plot", "--list", "add.h5");
     CALL_OK("plot", "add.h5", "gemv.h5", "--kind", "kernels", "-o", "a.svg", "--force", "-q");
     assert_int_equal(system("grep -q '>add<' a.svg && grep -q '>gemv<' a.svg"), 0);
-    CALL_EXPECT(2, "--list accepts one file, 2 are given", "plot", "--list", "add.h5", "gemv.h5");
+    CALL_EXPECT(2, "--list accepts one file, got 2", "plot", "--list", "add.h5", "gemv.h5");
     CALL_EXPECT(3, "cannot plot 'none.h5'", "plot", "add.h5", "none.h5", "--kind", "kernels", "-o",
                 "a.svg", "--force");
 }

@@ -65,7 +65,7 @@ TEST(the_text_of_a_kernel_can_be_a_file)
     check_ok(measure("kernel-laplace5-dp-cpu", &setup, &outcome));
     assert_true(outcome.best_s > 0.0);
     check_fails(measure("kernel-gemv-dp-cpu", &setup, &outcome), BB_INVALID,
-                "laplace9.kernel: the benchmark data of gemv have no object");
+                "laplace9.kernel: the benchmark data of gemv do not contain object");
     setup.file = "none.kernel";
     check_fails(measure("kernel-gemv-dp-cpu", &setup, &outcome), BB_IO, "none.kernel");
 }

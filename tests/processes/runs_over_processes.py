@@ -143,7 +143,7 @@ def a_sweep_gives_a_point_all_processes():
     code, _, errors = call(2, "sweep", "run", "shared", "--threads", 1)
     holds(code == 0 and "3 points completed, 0 failed" in errors, errors)
     code, out, errors = call(2, "sweep", "run", "shared", "--threads", 1)
-    holds(code == 0 and "3 were done before" in errors, errors)
+    holds(code == 0 and "3 completed earlier" in errors, errors)
     for folder in ("alone", "shared"):
         code, _, errors = alone("sweep", "collect", folder, "-o", f"{folder}.h5", "--force")
         holds(code == 0, errors)

@@ -196,7 +196,7 @@ TEST(files_that_cannot_be_are_refused)
         {KEYS("file: text.h5"), BB_IO, "not an HDF5 file"},
         {KEYS("file: dm.h5"), BB_IO,
          "mirrors[1].influence: 'dm.h5', dataset '/influence': no dataset of this name"},
-        {KEYS("file: dm.h5, dataset: oblongs"), BB_IO, "(there is /oblong)"},
+        {KEYS("file: dm.h5, dataset: oblongs"), BB_IO, "(the file has /oblong)"},
         {KEYS("file: dm.h5, dataset: flat"), BB_INVALID,
          "'flat': has 2 axes, expected 3: [actuator][rows][columns]"},
         {KEYS("file: dm.h5, dataset: none"), BB_INVALID, "has 0 actuators, expected 1 to"},

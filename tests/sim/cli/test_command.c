@@ -79,7 +79,7 @@ TEST(usage_errors_exit_with_2)
     expect("bitbudget --help", 0, "write its results");
     expect("bitbudget --version", 0, "bitbudget ");
     expect("bitbudget rnu a.yaml", 2, "unknown command 'rnu' (did you mean run?)");
-    expect("bitbudget run", 2, "0 operands");
+    expect("bitbudget run", 2, "wrong number of operands (0)");
     expect("bitbudget run --help", 0, "usage: bitbudget run CONFIG");
     // What experiments say of themselves stands in the helps, and nothing of those that do not.
     expect("bitbudget run --help", 0,
@@ -87,11 +87,11 @@ TEST(usage_errors_exit_with_2)
            "                         wafer: A,B_wafer\n  --");
     expect("bitbudget run --help", 0, "save completed work in FILE:\n  --");
     expect("bitbudget show --help", 0, "   wafer: overlay error [nm]\n");
-    expect("bitbudget show", 2, "0 operands");
+    expect("bitbudget show", 2, "wrong number of operands (0)");
     expect("bitbudget show a b", 3, "cannot show 'a': No such file");
-    expect("bitbudget show a.h5 --format text", 2, "expected one of table, csv, json, md, latex");
+    expect("bitbudget show a.h5 --format text", 2, "use one of table, csv, json, md, latex");
     expect("bitbudget show a.h5 --max-loss 1 --by tim", 2, "cost (did you mean time?)");
-    expect("bitbudget show a.h5 --by time", 2, "set it by --max-loss");
+    expect("bitbudget show a.h5 --by time", 2, "set --max-loss");
     expect("bitbudget show a.h5 --full --columns flops", 2, "set one of them");
     expect("bitbudget run a.yaml --frobnicate", 2, "option --frobnicate");
     expect("bitbudget run a.yaml --threads", 2, "--threads needs a value");
@@ -102,11 +102,11 @@ TEST(usage_errors_exit_with_2)
     expect("bitbudget run a.yaml -z", 2, "option -z");
     expect("bitbudget run a.yaml -zq", 2, "option -z");
     expect("bitbudget run a.yaml -qz", 2, "option -qz");
-    expect("bitbudget show a.h5 --force", 2, "option --force is not one of 'show'");
+    expect("bitbudget show a.h5 --force", 2, "option --force is unknown to 'show'");
     expect("bitbudget show a.h5 --max-loss cheap", 2, "--max-loss cheap");
     expect("bitbudget show a.h5 --within 1", 2, "option --within has been renamed --max-loss");
     expect("bitbudget show a.h5 --within=1", 2, "option --within has been renamed --max-loss");
-    expect("bitbudget show a.h5 --threads 2", 2, "option --threads is not one of 'show'");
+    expect("bitbudget show a.h5 --threads 2", 2, "option --threads is unknown to 'show'");
     expect("bitbudget config", 2, "one of --list, --resolved and --upgrade");
     expect("bitbudget config --list other", 2, "unknown experiment 'other'");
     expect("bitbudget new other", 2, "expected one of toy, wafer or a study");
@@ -127,9 +127,10 @@ TEST(options_that_need_another_say_so)
     expect("bitbudget realtime a.yaml --force", 2,
            "--force replaces a file; give its name with -o");
     expect("bitbudget new toy --force", 2, "--force replaces a file; give its name after 'toy'");
-    expect("bitbudget config --list --device cpu", 2, "--device goes with --resolved");
-    expect("bitbudget config --resolved a.yaml --format md", 2, "--format goes with --list");
-    expect("bitbudget config --list --format csv", 2, "--format csv, expected table or md");
+    expect("bitbudget config --list --device cpu", 2, "--device needs --resolved");
+    expect("bitbudget config --resolved a.yaml --format md", 2, "--format needs --list");
+    expect("bitbudget config --list --format csv", 2,
+           "--format csv: keys are printed as table or md");
 }
 
 TEST(runs_write_a_file_and_print_a_table)
@@ -166,7 +167,7 @@ TEST(runs_write_a_file_and_print_a_table)
 // A help is made of the options that the command takes, in its words where it has them.
 TEST(helps_follow_the_tables)
 {
-    expect("bitbudget help", 0, "  completion  print a script that");
+    expect("bitbudget help", 0, "  completion  print a completion script");
     expect("bitbudget help convergence", 0,
            "  -o, --output FILE      write the table to an HDF5 file too");
     assert_non_null(strstr(printed, "  --threads N            number of threads; default: all"));
@@ -174,13 +175,13 @@ TEST(helps_follow_the_tables)
            "bench is a separate program, bitbudget-bench: build it with cmake");
     assert_null(strstr(printed, "--max-loss"));
     expect("bitbudget help rnu", 2, "did you mean run?");
-    expect("bitbudget help --list --man", 2, "no name, no --man");
+    expect("bitbudget help --list --man", 2, "remove the name and --man");
     expect("bitbudget help --list", 0, "man1/bitbudget.1\nman1/bitbudget-run.1 run\n");
     assert_non_null(strstr(printed, "man5/bitbudget-toy.5 toy\n"));
     expect("bitbudget help --man toy", 0, ".B grid.rows\n");
     expect("bitbudget help --man run", 0, "\n\\fB\\-o\\fR, \\fB\\-\\-output\\fR \\fIFILE\\fR\n");
     assert_non_null(strstr(printed, ".br\n\\fItoy\\fR: A,B_toy\n"));
-    expect("bitbudget completion tcsh", 2, "expected bash, or studies");
+    expect("bitbudget completion tcsh", 2, "use bash, or studies");
     expect("bitbudget completion bash", 0, "grid.columns= ");
 }
 
@@ -326,7 +327,7 @@ TEST(a_full_stdout_is_an_error)
     int how = system("'" BB_BINARY_DIR "/bitbudget' config --list > /dev/full 2> full.txt");
     assert_true(WIFEXITED(how));
     assert_int_equal(WEXITSTATUS(how), 3);
-    assert_int_equal(system("grep -q 'cannot write to stdout' full.txt"), 0);
+    assert_int_equal(system("grep -q 'cannot write to standard output' full.txt"), 0);
 }
 
 // Whoever reads the table may leave: the file is there, and that is no error.
@@ -348,7 +349,7 @@ TEST(what_is_run_may_be_a_result_or_a_stream)
     expect("bitbudget run a.yaml -q -o mistaken.h5", 0, "results: mistaken.h5");
     assert_int_equal(mkfifo("waiting.yaml", 0666), 0);
     expect("bitbudget check waiting.yaml", 3, "not a regular file");
-    expect("bitbudget run mistaken.h5", 2, "'mistaken.h5' is an HDF5 file, no study");
+    expect("bitbudget run mistaken.h5", 2, "'mistaken.h5' is an HDF5 file, not a study");
     const int kept = dup(STDIN_FILENO);
     const int file = open("a.yaml", O_RDONLY);
     assert_int_equal(dup2(file, STDIN_FILENO), STDIN_FILENO);

@@ -97,13 +97,13 @@ TEST(what_cannot_be_is_refused)
     write_text("study-tuned.yaml", study_text);
     expect("bitbudget tune --for study.yaml", 3, "'study-tuned.yaml' exists");
     expect("bitbudget tune --for study.yaml -o o.yaml camera.bits=2 --max-loss 0.001", 2,
-           "not met with DP in every slot");
-    expect("bitbudget tune --for study.yaml -o o.yaml --max-loss -1", 2, "--max-loss -1, expected");
+           "target missed even with DP in every slot");
+    expect("bitbudget tune --for study.yaml -o o.yaml --max-loss -1", 2, "--max-loss -1: use");
     expect("bitbudget tune --for study.yaml --set small", 2, "the run determines kernels");
     expect("bitbudget tune --for study.yaml --reorder", 2, "needs --wisdom FILE");
     expect("bitbudget tune --for study.yaml camera.bitz=2", 2, "camera.bitz");
     expect("bitbudget tune --for none.yaml", 3, "none.yaml");
-    expect("bitbudget tune add --max-loss 3", 2, "go with --for STUDY");
+    expect("bitbudget tune add --max-loss 3", 2, "need --for STUDY");
     expect("bitbudget tune --for " CONFIG_WAFER_SMALL " -o o.yaml", 2,
            "pipelines of experiment wafer have no number formats to choose");
     assert_int_not_equal(access("o.yaml", F_OK), 0);

@@ -189,7 +189,7 @@ TEST(an_upgrade_renames_keys_of_earlier_versions)
     write_text("bad.yaml", "a: [\n");
     CALL_EXPECT(2, "not YAML", "config", "--upgrade", "bad.yaml");
     write_text("bad.yaml", "title: none\n");
-    CALL_EXPECT(2, "names no experiment", "config", "--upgrade", "bad.yaml");
+    CALL_EXPECT(2, "names no known experiment", "config", "--upgrade", "bad.yaml");
 }
 
 TEST(a_build_tree_has_its_studies)

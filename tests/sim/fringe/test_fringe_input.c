@@ -300,7 +300,7 @@ TEST(what_does_not_fit_is_refused)
     } cases[] = {
         {"input={file: none.h5}", NULL, BB_IO, "'none.h5': No such file"},
         {"input={file: script.py}", NULL, BB_IO, "not an HDF5 file"},
-        {"input={file: in.h5, dataset: wraped}", NULL, BB_IO, "(there is /wrapped)"},
+        {"input={file: in.h5, dataset: wraped}", NULL, BB_IO, "(the file has /wrapped)"},
         {"input={file: in.h5, mask: narrow}", NULL, BB_INVALID,
          "72 rows and 95 columns, expected the 72 and 96"},
         {"input={file: in.h5, mask: wrapped}", NULL, BB_INVALID, "has floats, expected integers"},

@@ -96,7 +96,7 @@ TEST(a_result_is_repeated_by_its_variants)
     check_variant("c.h5", "tile4096-rows16", "default");
     expect("bitbudget rerun a.h5 kernels.reorder=true kernels.wisdom=none.yaml -q", 2,
            "file 'none.yaml' does not exist");
-    expect("bitbudget check study.yaml kernels.reorder=true", 2, "set kernels.wisdom too");
+    expect("bitbudget check study.yaml kernels.reorder=true", 2, "also set kernels.wisdom");
 }
 
 TEST_GROUP(.begin = begin, .has_folder = true);

@@ -141,8 +141,8 @@ TEST(what_is_wrong_is_named_with_its_place)
         {"# |\n\nx |y\n", ":3:3: columns separated by bars"},
         {"x,,y\n", ":1:3: column 2 has no name"},
         {"x,y,\n", ":1:5: column 3 has no name"},
-        {"x,y,x\n", ":1:5: column x twice"},
-        {"x,y\n\n1\n", ":3: 1 cells, expected 2 as line 1 names them"},
+        {"x,y,x\n", ":1:5: duplicate column x"},
+        {"x,y\n\n1\n", ":3: 1 cells, expected 2, the number of names in line 1"},
         {"x,y\n1,2,3\n", ":2: 3 cells, expected 2"},
         {"x,y\n1,2,\n", ":2: 3 cells, expected 2"},
         {"x,y\n1,\"2\n", ":2:3: quote without a closing quote on the line"},
@@ -152,8 +152,8 @@ TEST(what_is_wrong_is_named_with_its_place)
         {"x;y\n1;2;3\n", ":2: 3 cells, expected 2"},
         {"x,y\n1,2\n#N/A,3\n", ":3:1: '#N/A' is not a value (a comment starts with '# ')"},
         {"x;y\n #BEZUG!;3\n", ":2:2: '#BEZUG!' is not a value"},
-        {"x;y\n#\xd0\x9d/\xd0\x94;3\n", ":2:1: '#\xd0\x9d/\xd0\x94' is no value"},
-        {"x\n#DIV/0!\n", ":2:1: '#DIV/0!' is no value"},
+        {"x;y\n#\xd0\x9d/\xd0\x94;3\n", ":2:1: '#\xd0\x9d/\xd0\x94' is not a value"},
+        {"x\n#DIV/0!\n", ":2:1: '#DIV/0!' is not a value"},
         {"x;y\n1,5;2\n3;1.250\n",
          ":3:3: '1.250' has a decimal point but line 2 has decimal commas"},
         {"x,y\n1, 2\" pipe\n", ":2:5: a quote inside a cell"},
@@ -194,10 +194,10 @@ TEST(sizes_are_limited)
     assert_int_equal(table->row_count, BB_CSV_ROWS);
     bb_csv_table_destroy(&table);
     write_bytes(text, 4 + 4 * (size_t)(BB_CSV_ROWS + 1));
-    check_fails(bb_csv_table_read(path, &table), BB_INVALID, ":100002: over 100000 rows");
+    check_fails(bb_csv_table_read(path, &table), BB_INVALID, ":100002: more than 100000 rows");
     memset(text, ',', BB_CSV_COLUMNS);
     write_bytes(text, BB_CSV_COLUMNS);
-    check_fails(bb_csv_table_read(path, &table), BB_INVALID, ":1: over 256 cells");
+    check_fails(bb_csv_table_read(path, &table), BB_INVALID, ":1: more than 256 cells");
     free(text);
 }
 

@@ -193,7 +193,7 @@ TEST(damaged_files)
     assert_true(find_norm(&none, NULL, NULL) > 0.0F);
     assert_int_equal(setenv("XDG_CONFIG_HOME", "/nowhere", 1), 0);
     check_fails(bb_kernel_variants_create(&named, NULL, &variants), BB_INVALID,
-                "bitbudget/kernels.yaml:1: no record");
+                "bitbudget/kernels.yaml:1: not a record");
     check_fails(bb_kernel_variants_create(&absent, NULL, &variants), BB_IO,
                 "file 'absent.yaml' does not exist; bitbudget tune");
     assert_null(variants);

@@ -234,8 +234,8 @@ TEST(other_classes_and_shapes_are_refused)
     static const hsize_t shape[] = {2, 2, 1};
     refuse("matrix", "SP", 2, shape, H5T_IEEE_F64LE,
            "object u (matrix of SP), dataset 'u' of 'in.h5': has 64-bit floats, which SP would "
-           "round; store it as 32-bit floats, or make the object's type DP");
-    refuse("matrix", "DP", 2, shape, H5T_NATIVE_LDOUBLE, "which DP would round; store it as 64");
+           "round; store 32-bit floats, or change the object's type to DP");
+    refuse("matrix", "DP", 2, shape, H5T_NATIVE_LDOUBLE, "which DP would round; store 64");
     refuse("matrix", "SP", 2, shape, H5T_STD_I32LE, "has 32-bit signed integers, expected floats");
     refuse("matrix", "INT32", 2, shape, H5T_IEEE_F32LE, "has 32-bit floats, expected integers");
     refuse("matrix", "B", 2, shape, H5T_STD_I8LE, "has 8-bit signed integers, expected 8-bit uns");
@@ -259,7 +259,7 @@ TEST(objects_without_a_dataset_are_named)
     add(file, "U", 1, shape, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values);
     assert_true(H5Fclose(file) >= 0);
     expect_refusal("vector", "SP", BB_INVALID,
-                   "dataset 'u' of 'in.h5': no dataset of this name (there is U)");
+                   "dataset 'u' of 'in.h5': no dataset of this name (the file has U)");
     file = new_file();
     add(file, "u\033", 1, shape, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values);
     assert_true(H5Fclose(file) >= 0);
@@ -305,7 +305,8 @@ TEST(outputs_may_have_no_values)
     file = new_file();
     add(file, "u", 1, beyond, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, NULL);
     assert_true(H5Fclose(file) >= 0);
-    expect_refusal("vector", "SP", BB_INVALID, "has an axis of 1099511627777, at most 2^40");
+    expect_refusal("vector", "SP", BB_INVALID,
+                   "has an axis of 1099511627777, expected at most 2^40");
 }
 
 TEST(files_that_are_none_are_refused)

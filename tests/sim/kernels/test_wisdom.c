@@ -115,7 +115,8 @@ TEST(a_file_grows_as_far_as_it_is_read)
             append(&record);
             assert_int_equal(count_records(), 1);
         } else {
-            check_fails(bb_wisdom_file_append(path, &record), BB_IO, "would exceed 64 MB");
+            check_fails(bb_wisdom_file_append(path, &record), BB_IO,
+                        "would exceed the limit of 64 MB");
         }
         assert_int_equal(stat(path, &about), 0);
         assert_true(about.st_size == (more == 0 ? BB_WISDOM_FILE_BYTES : size));
@@ -147,9 +148,9 @@ TEST(a_text_without_an_end_that_is_no_record_is_left)
 TEST(what_is_no_record_is_told_with_its_line)
 {
     static const char *const cases[][2] = {
-        {"# ok\n\n- [1]\n", "kernels.yaml:3: no record"},
-        {"kernel: add\n", "kernels.yaml:1: no record"},
-        {" # a comment that begins late\n", "kernels.yaml:1: no record"},
+        {"# ok\n\n- [1]\n", "kernels.yaml:3: not a record"},
+        {"kernel: add\n", "kernels.yaml:1: not a record"},
+        {" # a comment that begins late\n", "kernels.yaml:1: not a record"},
         {"- {version: 2, other: 1}\n", "kernels.yaml:1: a record of version 2, expected 1"},
         {"- {version: 1}\n", "kernels.yaml:1: kernel"},
         {"- {version: 1, kernel: [}\n", "kernels.yaml:1: not YAML"},
@@ -306,7 +307,7 @@ TEST(reasons_are_told)
     assert_non_null(strstr(text, "wrong: C[0] is 1\n"));
     assert_non_null(strstr(text, "stale, to be measured again: another driver\n"));
     assert_non_null(strstr(text, "taken\n"));
-    assert_non_null(strstr(text, "     2.000 ms  has not won\n"));
+    assert_non_null(strstr(text, "     2.000 ms  not a winner\n"));
     assert_non_null(strstr(text, "  1 record for other types\n"));
     assert_null(strstr(text, "group64x1"));
 }

@@ -70,7 +70,8 @@ TEST(other_schemas_are_told_apart)
     bb_results_destroy(&back);
     check_ok(bb_results_note(results, "", "schema_version", "3"));
     write_results(results, "new.h5");
-    check_fails(bb_reader_read("new.h5", &back), BB_IO, "schema 3, expected 1 or 2");
+    check_fails(bb_reader_read("new.h5", &back), BB_IO,
+                "schema 3 is not supported, expected 1 or 2");
 }
 
 TEST(unfinished_results_are_refused)

@@ -32,8 +32,8 @@ TEST(mistakes_are_refused)
     check_fails(results_values(results, "a/b/c", "1", "", "", NULL), BB_INVALID, "expected name");
     check_fails(results_axis(results, "empty", "1", "", 0, NULL), BB_INVALID, "at least one");
     check_ok(results_values(results, "detail/x", "1", "", "wavelength", NULL));
-    check_fails(bb_results_coordinate(results, "results/step"), BB_INVALID, "none itself");
-    check_fails(bb_results_coordinate(results, "results/total"), BB_INVALID, "over axes");
+    check_fails(bb_results_coordinate(results, "results/step"), BB_INVALID, "not an axis itself");
+    check_fails(bb_results_coordinate(results, "results/total"), BB_INVALID, "with axes");
     check_fails(bb_results_coordinate(results, "results/x"), BB_INVALID, "coordinate 'results/x'");
 }
 

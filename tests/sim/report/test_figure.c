@@ -32,7 +32,7 @@ TEST(endings_name_formats)
     assert_int_equal(format, BB_FIGURE_SVG);
     check_ok(bb_figure_format_of("x.tex", &format));
     assert_int_equal(format, BB_FIGURE_TEX);
-    check_fails(bb_figure_format_of("a/.pdf", &format), BB_INVALID, "ends in .pdf, .svg");
+    check_fails(bb_figure_format_of("a/.pdf", &format), BB_INVALID, "must end in .pdf, .svg");
     check_fails(bb_figure_format_of("a.jpg", &format), BB_INVALID, "'a.jpg'");
 }
 

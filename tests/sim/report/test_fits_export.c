@@ -42,8 +42,8 @@ static int make_files(void)
     CALL("export", "full.h5", "-o", "full.fits");
     // Of the pipeline that failed there is nothing, which is said.
     program_expect(&run, 0, "export: full.fits");
-    program_expect(&run, 0, "no R_3_0: pipeline hp2, not_spd");
-    program_expect(&run, 0, "no PSF_3_1_0: pipeline hp2, not_spd");
+    program_expect(&run, 0, "skipping R_3_0 of pipeline hp2, status not_spd");
+    program_expect(&run, 0, "skipping PSF_3_1_0 of pipeline hp2, status not_spd");
     return bb_reader_read_all("full.h5", "", &results) == BB_OK ? 0 : -1;
 }
 
@@ -536,7 +536,7 @@ TEST(pipelines_that_finished_have_all_parts)
     bb_fits_export wanted = {.file = "full.h5", .results = results, .parts = "psf"};
     *pixel = NAN;
     check_fails(bb_fits_export_write("dark.fits", &wanted), BB_INVALID,
-                "'full.h5' has no PSF_2_0_0, yet its pipeline sp is ok");
+                "'full.h5' has no PSF_2_0_0, although its pipeline sp is ok");
     *pixel = present;
 }
 

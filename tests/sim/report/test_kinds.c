@@ -142,7 +142,7 @@ TEST_FULL(ao_gives_its_kinds)
     assert_int_equal(system("grep -q \"<image style='image-rendering:pixelated' x=\" t.svg && "
                             "! grep -q '<image x=' t.svg"),
                      0);
-    list_has("ao.h5", "not of this file:\n");
+    list_has("ao.h5", "not available for this file:\n");
     read_scene("ao.h5", &results, &scene);
     images_are_those_of_the_file(&scene);
     spectra_have_all_eigenvalues(&scene);
@@ -186,7 +186,8 @@ static void heat_is_drawn_at_any_step(bb_plot_scene *scene)
     check_fails(bb_plot_draw(scene, "heat", &figure), BB_INVALID, ", expected 1 to ");
     bb_figure_release(&figure);
     scene->exposure = "9";
-    check_fails(bb_plot_draw(scene, "heat", &figure), BB_INVALID, "no temperatures of it");
+    check_fails(bb_plot_draw(scene, "heat", &figure), BB_INVALID,
+                "no temperatures of this exposure");
 }
 
 TEST_FULL(wafer_gives_its_kinds)
@@ -356,14 +357,12 @@ TEST(a_table_of_machines_gives_its_picture)
     CALL_OK("plot", "machines.yaml", "--kind", "machines", "-o", "m.svg", "-q");
     assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
     // Of a table there is no digest of results.
-    assert_int_equal(system("grep -q 'as the table states' m.svg && ! grep -q ', results ' m.svg"),
-                     0);
+    assert_int_equal(system("grep -q 'as in the table' m.svg && ! grep -q ', results ' m.svg"), 0);
     list_has(BB_SOURCE_DIR "/configs/machines.yaml", "machines           rooflines");
     CALL_EXPECT(3, "nothing.yaml", "plot", "nothing.yaml", "--kind", "machines", "-o", "a.pdf",
                 "--force");
-    CALL_EXPECT(2, "expected a file of 'bitbudget run'", "plot",
-                BB_SOURCE_DIR "/configs/machines.yaml", "--kind", "pareto", "-o", "a.pdf",
-                "--force");
+    CALL_EXPECT(2, "use a file of 'bitbudget run'", "plot", BB_SOURCE_DIR "/configs/machines.yaml",
+                "--kind", "pareto", "-o", "a.pdf", "--force");
 }
 
 // By what it holds, under any name; a study is none.
@@ -372,7 +371,7 @@ TEST(tables_of_machines_are_known_by_content)
     static const char table[] = BB_SOURCE_DIR "/configs/machines.yaml";
     assert_int_equal(system("cp " BB_SOURCE_DIR "/configs/machines.yaml own.yml"), 0);
     list_has("own.yml", "machines           rooflines");
-    CALL_EXPECT(2, "is a table of machines, no study", "new", table, "copy.yaml");
+    CALL_EXPECT(2, "is a table of machines, not a study", "new", table, "copy.yaml");
     assert_int_not_equal(access("copy.yaml", F_OK), 0);
     CALL_EXPECT(3, "not an HDF5 file", "plot", "--list",
                 BB_SOURCE_DIR "/tests/configs/small/ao.yaml");

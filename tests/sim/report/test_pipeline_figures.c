@@ -36,7 +36,7 @@ TEST(values_land_where_they_should)
 {
     autorelease(bb_figure) figure;
     draw("pareto", BB_FIGURE_SVG, &figure);
-    has(&figure.data, "# stairs\n# the front from few bytes to many\n2 0.5\n4 0.02\n8 ");
+    has(&figure.data, "# stairs\n# the front in order of increasing bytes\n2 0.5\n4 0.02\n8 ");
     has(&figure.data, "# front\n# operator [MB], price\n8 ");
     has(&figure.data, "\n4 0.02\n2 0.5\n");
     has(&figure.data, "# unsafe\n# operator [MB], price\nnan nan\n");
@@ -54,10 +54,10 @@ TEST(kinds_that_lack_something_say_what)
     autorelease(bb_text) list = {0};
     check_fails(bb_plot_draw(&scene, "paretto", &figure), BB_INVALID, "did you mean pareto?");
     check_fails(bb_plot_draw(&scene, "draws", &figure), BB_INVALID,
-                "/results/draws, expected a file of 'bitbudget run' of pipelines with draws");
+                "/results/draws; use a file of 'bitbudget run' of pipelines with draws");
     check_ok(bb_plot_list(&scene, &list));
     has(&list, "pareto             loss against bytes");
-    has(&list, "not of this file:\n");
+    has(&list, "not available for this file:\n");
     has(&list, "draws              needs ");
 }
 
@@ -133,7 +133,7 @@ TEST(names_of_pictures_are_not_run)
 
 TEST(program_refuses)
 {
-    plot((const char *const[6]){"--kind", "pareto", "-o", "f.jpg"}, 2, "ends in .pdf, .svg");
+    plot((const char *const[6]){"--kind", "pareto", "-o", "f.jpg"}, 2, "must end in .pdf, .svg");
     plot((const char *const[6]){"--kind", "paret", "-o", "g.svg"}, 2, "did you mean pareto?");
     plot((const char *const[6]){"--kind", "pareto"}, 2, "plot needs --kind KIND and -o FILE");
     plot((const char *const[6]){"--kind", "pareto", "-o", "no/g.svg"}, 3, "output folder 'no'");

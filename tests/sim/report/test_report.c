@@ -87,7 +87,7 @@ TEST(pictures_keep_their_names_apart)
                         "<use xlink:href='#p-a'/><text fill='url(#p-a)'> id=\"t\" url(#t)</text>"
                         "<rect/></svg></div>\n");
     check_fails(bb_html_add_picture("<svg width='4'", "p-", "wide", "", "", &page), BB_IO,
-                "no picture");
+                "did not write an SVG picture");
 }
 
 static void call(const char *const more[8], int code, const char *expected)
@@ -101,10 +101,10 @@ static void call(const char *const more[8], int code, const char *expected)
 TEST(program_writes_pages)
 {
     call((const char *const[8]){"report", "s.h5"}, 2, "report needs -o REPORT.html");
-    call((const char *const[8]){"report", "s.h5", "-o", "s.pdf"}, 2, "ends in .html");
+    call((const char *const[8]){"report", "s.h5", "-o", "s.pdf"}, 2, "must end in .html");
     call((const char *const[8]){"report", "no.h5", "-o", "n.html"}, 3, "cannot report on 'no.h5'");
     call((const char *const[8]){"report", "s.h5", "-o", "s.html", "--tex", "paper"}, 0,
-         "for LaTeX: paper/all.tex");
+         "LaTeX: include paper/all.tex");
     call((const char *const[8]){"report", "s.h5", "-o", "s.html"}, 3, "exists");
     call((const char *const[8]){"report", "s.h5", "-o", "s.html", "--force"}, 0, "s.html");
     assert_int_equal(system("test -s paper/table.tex -a -s paper/heatmap.pdf && grep -q "
@@ -129,7 +129,7 @@ TEST_FULL(program_reports_a_run)
     call((const char *const[8]){"report", "a.h5", "-o", "a.html", "--max-loss", "1e-3"}, 0, "");
     assert_int_equal(system("grep -q '<p>Reference: Strehl ratio .* within strehl loss 0.001: ' "
                             "a.html && grep -q 'bitbudget rerun a.h5 --verify' a.html && "
-                            "grep -q 'experiment: ao' a.html && grep -q 'Every pipeline finished' "
+                            "grep -q 'experiment: ao' a.html && grep -q 'All pipelines succeeded' "
                             "a.html"),
                      0);
     assert_int_equal(system("title=$(sed -n 's/^title: \"\\(.*\\)\"$/\\1/p' " BB_SOURCE_DIR

@@ -50,7 +50,7 @@ TEST(cells_land_where_they_should)
                       "1 0 0.5 1.5 -0.5 0.5 0xb0b0b0 nan\n0 1 ");
     has(&figure.data, "\n1 2 0.5 1.5 1.5 2.5 0xfde725 0.006\n");
     has(&figure.data, "# hatch\n# lines across cells of failed points\n0.500 0.000\n1.000 0.500\n");
-    has(&figure.script, "Hatched: failed at some points; grey: failed at");
+    has(&figure.script, "Hatched: failed at some points; grey: failed");
     has(&figure.script, "set label 'width [tiles]'");
     has(&figure.hovers, "<title>r0_m 0.2, width 0, failed at 1 of 1</title>");
     has(&figure.hovers, "<title>r0_m 0.2, width 4: strehl loss 0.006</title>");
@@ -61,7 +61,7 @@ TEST(cells_land_where_they_should)
     has(&figure.data, "\n0 2 -0.5 0.5 1.5 2.5 0x");
     has(&figure.data, " 0.005\n1 2 0.5 1.5 1.5 2.5 0xfde725 0.006\n");
     has(&figure.data, "points\n0.500 2.000\n");
-    has(&figure.script, "The worst (largest) over width.");
+    has(&figure.script, "Worst value (largest) over width.");
     has(&figure.hovers, ": strehl loss 0.006, failed at 1 of 3</title>");
     bb_figure_release(&figure);
     // Of a ratio the least is the worst.
@@ -92,7 +92,7 @@ TEST(wrong_words_are_named)
     autorelease(bb_figure) figure = {.width_cm = 8.5, .height_cm = NAN};
     bb_plot_scene scene = scene_of();
     scene.x = "r0";
-    check_fails(bb_plot_draw(&scene, "heatmap", &figure), BB_INVALID, "--x r0, expected a swept");
+    check_fails(bb_plot_draw(&scene, "heatmap", &figure), BB_INVALID, "--x r0: not a swept");
     scene.x = scene.y = "r0_m";
     check_fails(bb_plot_draw(&scene, "lines", &figure), BB_INVALID, "--x and --y are both r0_m");
     scene = scene_of();
@@ -100,7 +100,7 @@ TEST(wrong_words_are_named)
     check_fails(bb_plot_draw(&scene, "lines", &figure), BB_INVALID, "(did you mean sp?)");
     scene.pipeline = NULL;
     scene.value = "status";
-    check_fails(bb_plot_draw(&scene, "lines", &figure), BB_INVALID, "--value status: expected");
+    check_fails(bb_plot_draw(&scene, "lines", &figure), BB_INVALID, "--value status: use");
     check_fails(bb_plot_draw(&scene, "psf", &figure), BB_INVALID,
                 "picture 'psf' is not available for this file");
 }
@@ -111,12 +111,12 @@ TEST(options_of_other_kinds_are_refused)
     autorelease(bb_figure) figure = {.width_cm = 8.5, .height_cm = NAN};
     bb_plot_scene scenes[6];
     static const char *const refused[] = {
-        "--x belongs to heatmap and lines; it has no effect on 'pareto'",
-        "--y belongs to heatmap and lines; it has no effect on 'pareto'",
-        "--pipeline belongs to heatmap and lines; it has no effect on 'pareto'",
-        "--value belongs to heatmap and lines; it has no effect on 'pareto'",
-        "--exposure belongs to heat; it has no effect on 'lines'",
-        "--step belongs to heat; it has no effect on 'lines'"};
+        "--x is valid only for heatmap and lines, not for 'pareto'",
+        "--y is valid only for heatmap and lines, not for 'pareto'",
+        "--pipeline is valid only for heatmap and lines, not for 'pareto'",
+        "--value is valid only for heatmap and lines, not for 'pareto'",
+        "--exposure is valid only for heat, not for 'lines'",
+        "--step is valid only for heat, not for 'lines'"};
     for (int i = 0; i < 6; ++i) {
         scenes[i] = scene_of();
     }
@@ -130,8 +130,8 @@ TEST(options_of_other_kinds_are_refused)
         check_fails(bb_plot_draw(&scenes[i], i < 4 ? "pareto" : "lines", &figure), BB_INVALID,
                     refused[i]);
     }
-    CALL_EXPECT(2, "--value belongs to heatmap and lines", "plot", "s.h5", "--kind", "pareto",
-                "--value", "price", "-o", "no.svg");
+    CALL_EXPECT(2, "--value is valid only for heatmap and lines", "plot", "s.h5", "--kind",
+                "pareto", "--value", "price", "-o", "no.svg");
 }
 
 TEST(answers_name_the_worst_point)
@@ -234,8 +234,8 @@ TEST(program_shows_and_draws)
          "pipeline,points,points_failed,share_failed_bound,price_median");
     call((const char *const[6]){"show", "s.h5", "--max-loss", "1e-9", "--format", "json"}, 0,
          "with strehl loss of at most 1e-09 at every condition: reference");
-    call((const char *const[6]){"show", "s.h5", "s.h5"}, 2, "show it by itself");
-    call((const char *const[6]){"show", "s.h5", "--full"}, 2, "are of single runs");
+    call((const char *const[6]){"show", "s.h5", "s.h5"}, 2, "show it separately");
+    call((const char *const[6]){"show", "s.h5", "--full"}, 2, "need a single run");
     call((const char *const[6]){"plot", "s.h5", "--list"}, 0, "heatmap  ");
     call((const char *const[6]){"plot", "s.h5", "--kind", "heatmap", "-o", "a.svg"}, 0, "a.svg");
     call((const char *const[6]){"plot", "s.h5", "--kind", "lines", "-o", "a.pdf"}, 0, "a.pdf");

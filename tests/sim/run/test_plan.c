@@ -11,8 +11,8 @@ TEST(what_does_not_fit_is_said)
     static const struct {
         double asked, there;
         const char *line;
-    } cases[] = {{2.7e12, 8.2e9, "memory: 2.7 TB, this machine has 8.2 GB"},
-                 {9.1e9, 0.5e9, "memory: 9.1 GB, this machine has 500.0 MB"},
+    } cases[] = {{2.7e12, 8.2e9, "memory: needs 2.7 TB, this machine has 8.2 GB"},
+                 {9.1e9, 0.5e9, "memory: needs 9.1 GB, this machine has 500.0 MB"},
                  {8.2e9, 8.2e9, ""},
                  {20e6, 2.7e12, ""},
                  {NAN, 8.2e9, ""}};
@@ -126,7 +126,7 @@ TEST(what_is_hopeless_is_refused)
     const bb_plan unknown = {.host_bytes = NAN};
     check_ok(bb_plan_require(&plan, 2.7e12 / 16.0, INFINITY));
     check_fails(bb_plan_require(&plan, 2.6e12 / 16.0, INFINITY), BB_MEMORY,
-                "memory: 2.7 TB, this machine has 162.5 GB; more than 16 times the memory");
+                "memory: needs 2.7 TB, this machine has 162.5 GB; refusing a plan above 16 times ");
     check_ok(bb_plan_require(&plan, 1e12, 2.7e12));
     check_fails(bb_plan_require(&plan, 1e12, 2.6e12), BB_MEMORY,
                 "memory: needs 2.7 TB, but the limit of this process (ulimit -v) leaves 2.6 TB "
@@ -228,8 +228,8 @@ TEST(check_plans_for_another_machine)
     CALL_EXPECT(0, "memory on the device", "check", study, "--device", "cuda", "--machine",
                 shipped);
     write_text("machine.yaml", "name: desk\nmemory_gb: 256\ngpus: 1\ngpu_memory_gb: 24\n");
-    CALL_EXPECT(4, "desk: GPUs of 24.0 GB, the largest pipeline needs", "check", study, "--device",
-                "cuda", "--machine", "machine.yaml");
+    CALL_EXPECT(4, "desk: has GPUs of 24.0 GB, but the largest pipeline needs", "check", study,
+                "--device", "cuda", "--machine", "machine.yaml");
 }
 
 TEST_GROUP(.has_folder = true);

@@ -135,7 +135,7 @@ TEST(incomplete_plans_are_collected_on_request_only)
         .plan = plan, .csv = "part.csv", .output = "part.h5", .max_loss = NAN};
     autoptr(bb_results) results = NULL;
     check_ok(bb_hdf5_library_start());
-    check_fails(bb_sweep_collect(&collect, &answer), BB_INVALID, "no point is done");
+    check_fails(bb_sweep_collect(&collect, &answer), BB_INVALID, "no point has been run");
     const bb_shard_request request = {
         .plan = plan, .shards = &first, .shard_count = 1, .jobs = 1, .threads = 1};
     check_ok(bb_shard_run(&request, &report));
@@ -144,8 +144,9 @@ TEST(incomplete_plans_are_collected_on_request_only)
     collect.partial = true;
     check_ok(bb_sweep_collect(&collect, &answer));
     assert_non_null(strstr(bb_text_string(&answer), "2 of 4 done, 2 to do"));
-    assert_non_null(strstr(bb_text_string(&answer), "finish at every condition that was run.\n"
-                                                    "Partial: 2 of 4 planned points were run.\n"));
+    assert_non_null(strstr(bb_text_string(&answer),
+                           "finish at every condition that was run.\n"
+                           "Partial result: 2 of 4 planned points were run.\n"));
     assert_int_equal(access("part.csv", F_OK), 0);
     check_ok(bb_reader_read_all("part.h5", "", &results));
     assert_string_equal(bb_results_note_text(results, "", "status"), "partial");
@@ -243,7 +244,7 @@ TEST(choices_have_the_statistics_that_a_hand_gives_them)
     assert_non_null(strstr(bb_text_string(&text), "at every condition: reference, at worst 10 ("));
     text.length = 0;
     check_ok(bb_choices_list(&choices, all.collection, 0.5, &text));
-    assert_non_null(strstr(bb_text_string(&text), "None keeps error [nm] 0.5"));
+    assert_non_null(strstr(bb_text_string(&text), "None stays within error [nm] 0.5"));
 }
 
 TEST(many_settings_are_told_apart)

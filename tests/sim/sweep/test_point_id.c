@@ -142,7 +142,7 @@ TEST(a_sealed_plan_is_as_it_was)
     check_ok(bb_sweep_plan_write(plan, "sealed"));
     bb_sweep_plan_destroy(&plan);
     check_fails(toy_try_plan(toy_base, "sweep: {axes: {air.r0_m: [1, 3]}}\n", "sealed", &plan),
-                BB_IO, "has another plan");
+                BB_IO, "has plan");
     spoil("sealed/plan.json", "air.r0_m", "air.r0_n");
     check_fails(bb_sweep_plan_open(&toys, "sealed", &opened), BB_IO, "changed after it was");
     write_text("sealed/plan.json", "{\"plan\": 3");

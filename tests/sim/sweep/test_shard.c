@@ -48,7 +48,7 @@ static void check_act(bb_index act, bb_point_class class, bb_index tries, const 
 
 TEST(failures_are_tried_again_by_their_class)
 {
-    check_act(TOY_CRASH, BB_POINT_SIGNAL, 2, "died of signal 11");
+    check_act(TOY_CRASH, BB_POINT_SIGNAL, 2, "ended by signal 11");
     check_act(TOY_CRASH + TOY_ONCE, BB_POINT_DONE, 2, "");
     check_act(TOY_LEAVE, BB_POINT_INTERNAL, 1, "ended with code 3");
     check_act(TOY_INTERNAL, BB_POINT_INTERNAL, 1, "a defect");
@@ -205,12 +205,12 @@ TEST(lines_of_others_are_errors)
     autorelease(bb_sweep_progress) progress;
     autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..2}\n", "others");
     write_text("others/shards/x.jsonl", "{\"plan\":\"0123\",\"shard\":1}\n{\"point\":0}\n");
-    check_fails(bb_sweep_progress_read(plan, &progress), BB_IO, "lines of plan 0123");
+    check_fails(bb_sweep_progress_read(plan, &progress), BB_IO, "records of plan 0123");
     char text[200];
     (void)snprintf(text, sizeof text, "{\"plan\":\"%s\"}\n{\"point\":2,\"class\":\"done\"}\n",
                    plan->id);
     write_text("others/shards/x.jsonl", text);
-    check_fails(bb_sweep_progress_read(plan, &progress), BB_IO, "point 2 of 2");
+    check_fails(bb_sweep_progress_read(plan, &progress), BB_IO, "point 2, but the plan has 2");
     // A line that says nothing of a point is none.
     (void)snprintf(
         text, sizeof text,
@@ -244,7 +244,8 @@ TEST(two_writers_have_to_agree)
     bb_sweep_progress_release(&progress);
     assert_int_equal(
         system("sed -i '4s/\"digest\":\"......../\"digest\":\"01234567/' twice/shards/z.jsonl"), 0);
-    check_fails(bb_sweep_progress_read(plan, &progress), BB_IO, "point 2 has two results");
+    check_fails(bb_sweep_progress_read(plan, &progress), BB_IO,
+                "point 2 has two different results");
     assert_non_null(strstr(bb_status_message(), file));
     assert_non_null(strstr(bb_status_message(), "z.jsonl, line 4"));
 }

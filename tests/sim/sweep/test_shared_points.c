@@ -21,7 +21,7 @@ TEST(a_shard_keeps_what_its_points_share)
     char times[2][40] = {"", "-"};
     write_plan("ao.yaml", "{axes: {pipelines.hp3.policy.width: [1, 3]}}");
     CALL_EXPECT(0, "2 points", "sweep", "plan", "plan.yaml", "kept");
-    CALL_EXPECT(0, "2 points done", "sweep", "run", "kept", "--jobs", "1");
+    CALL_EXPECT(0, "2 points completed", "sweep", "run", "kept", "--jobs", "1");
     assert_int_equal(system("cat kept/shards/*.jsonl > lines"), 0);
     FILE *file = fopen("lines", "r");
     assert_non_null(file);
@@ -61,7 +61,7 @@ TEST(a_finished_sweep_is_shown)
     assert_int_equal(system("echo no results >done.h5"), 0);
     CALL_EXPECT(3, "output 'done.h5' exists", "sweep", "plan.yaml", "-o", "done.h5");
     write_plan("fringe.yaml", "{seeds: 1..3}");
-    CALL_EXPECT(3, "'done' has another plan", "sweep", "plan.yaml", "-o", "done.h5");
+    CALL_EXPECT(3, "'done' has plan", "sweep", "plan.yaml", "-o", "done.h5");
 }
 
 TEST_GROUP(.has_folder = true);

@@ -73,7 +73,7 @@ TEST(a_cell_that_is_no_number_is_named)
          "bad.csv:3:6: sweep: length_m = #N/A: expected a"},
         {"length_m,air.r0_m\n7,0.5 # fair\n",
          "bad.csv:2:3: sweep: air.r0_m = 0.5 # fair: expected"},
-        {"air.r0_m\n0.5\n#REF!\n", "bad.csv:3:1: '#REF!' is no value"},
+        {"air.r0_m\n0.5\n#REF!\n", "bad.csv:3:1: '#REF!' is not a value"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         bb_sweep_plan *plan = NULL;
@@ -177,27 +177,27 @@ TEST(wrong_axes_are_refused)
     static const char *const cases[][2] = {
         {"{axes: {air.r0_m: [1, 2, 1.0]}}", "twice"},
         {"{axes: {count: [1, 2, 1]}}", "twice"},
-        {"{axes: {air.r0_m: [1, 2]}, zip: {air.r0_m: [3, 4]}}", "a key once"},
-        {"{axes: {air.r0_m: {from: 0, to: 1, step: 0.3}}}", "leads from A to B"},
-        {"{axes: {air.r0_m: {from: 0, to: 1, step: -0.5}}}", "leads from A to B"},
-        {"{axes: {air.r0_m: {from: 0, to: 1, step: 0}}}", "leads from A to B"},
-        {"{axes: {air.r0_m: {from: 0, to: 1, step: nan}}}", "leads from A to B"},
-        {"{axes: {air.r0_m: {from: 0, to: inf, step: 1}}}", "leads from A to B"},
-        {"{axes: {air.r0_m: {from: 1, to: 1, count: 3}}}", "leads from A to B"},
-        {"{axes: {air.r0_m: {from: 0, to: 1, count: 1}}}", "leads from A to B"},
+        {"{axes: {air.r0_m: [1, 2]}, zip: {air.r0_m: [3, 4]}}", "each key only once"},
+        {"{axes: {air.r0_m: {from: 0, to: 1, step: 0.3}}}", "divides the range"},
+        {"{axes: {air.r0_m: {from: 0, to: 1, step: -0.5}}}", "divides the range"},
+        {"{axes: {air.r0_m: {from: 0, to: 1, step: 0}}}", "divides the range"},
+        {"{axes: {air.r0_m: {from: 0, to: 1, step: nan}}}", "divides the range"},
+        {"{axes: {air.r0_m: {from: 0, to: inf, step: 1}}}", "divides the range"},
+        {"{axes: {air.r0_m: {from: 1, to: 1, count: 3}}}", "divides the range"},
+        {"{axes: {air.r0_m: {from: 0, to: 1, count: 1}}}", "divides the range"},
         {"{axes: {air.r0_m: {from: 0, to: 1, log: 5}}}", "positive"},
         {"{axes: {device: [cpu, auto]}}", "expected a key that affects the results"},
-        {"{axes: {air.r0_m: {from: 0, to: 1}}}", "leads from A to B"},
-        {"{axes: {air.r0_m: {from: 0, to: 1, step: 0.5, count: 3}}}", "leads from A to B"},
+        {"{axes: {air.r0_m: {from: 0, to: 1}}}", "divides the range"},
+        {"{axes: {air.r0_m: {from: 0, to: 1, step: 0.5, count: 3}}}", "divides the range"},
         {"{axes: {air.r0_m: []}}", "a list of values"},
         {"{axes: {air.r0_m: 3}}", "a list of values"},
-        {"{axes: {experiment: [toy]}}", "changes what is computed"},
-        {"{axes: {title: [a, b]}}", "changes what is computed"},
+        {"{axes: {experiment: [toy]}}", "affects the results"},
+        {"{axes: {title: [a, b]}}", "affects the results"},
         {"{axes: {air.nothing: [1, 2]}}", "nothing"},
         {"{axes: {air.r0_m: [1, 2000]}}", "r0_m"},
         {"{axes: {count: {from: 12, to: 14, step: 1}}}", "unlucky"},
-        {"{zip: {air.r0_m: [1, 2], length_m: [1, 2, 3]}}", "one length"},
-        {"{zip: []}", "one length"},
+        {"{zip: {air.r0_m: [1, 2], length_m: [1, 2, 3]}}", "equal length"},
+        {"{zip: []}", "equal length"},
         {"{lhs: {samples: 0, keys: {air.r0_m: {from: 1, to: 2}}}}", "samples: N"},
         {"{lhs: {samples: 4}}", "samples: N"},
         {"{sobol: {samples: 4, seed: -1, keys: {air.r0_m: {from: 1, to: 2}}}}", "samples: N"},
@@ -233,7 +233,8 @@ TEST(exclusions_leave_combinations_out)
     bb_sweep_plan_destroy(&plan);
     toy_refused("sweep: {axes: {count: [1, 2]}, exclude: [{air.r0_m: 1}]}\n", "not swept");
     toy_refused("sweep: {axes: {count: [1, 2]}, exclude: [{count: 3}]}\n", "none of these values");
-    toy_refused("sweep: {axes: {count: [1, 2]}, exclude: [{count: [1, 2]}]}\n", "no point is left");
+    toy_refused("sweep: {axes: {count: [1, 2]}, exclude: [{count: [1, 2]}]}\n",
+                "all points are excluded");
     toy_refused("sweep: {axes: {count: [1, 2]}, exclude: {count: 1}}\n", "a list of at most");
     // What is left out need not be a sound study.
     plan = toy_planned("sweep: {axes: {count: [12, 13, 14]}, exclude: [{count: 13}]}\n", NULL);
