@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget-bench at the sizes of a test: every benchmark runs and is recorded, with the bits that
-// a format takes; joules by a meter of the test's. Times and bars depend on the machine.
+// bitbudget-bench with sizes for tests: every benchmark runs and is recorded, with the bits of each
+// format; energy by a simulated meter. Times and bars depend on the machine.
 #include "bench/gemv/gemv_bench.h"
 #include "core/thread.h"
 #include "sim/pipelines/energy.h"
@@ -9,7 +9,7 @@
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
-// Stored bits a value, scales included, as the detail of a row has them: "21 x 4096, 32.02 bits".
+// Stored bits per value, including scales, as in the detail of a row: "21 x 4096, 32.02 bits".
 static const struct {
     const char *name;
     double least, most;
@@ -65,7 +65,7 @@ static const char *const repeated[] = {"gemv-fp32",    "gemv-blas-s",   "gemv-lo
                                        "gemv-fp16",    "gemv-cuda-fp32"};
 enum { REPEATED = sizeof repeated / sizeof *repeated };
 
-// Runs them where every look at the clock draws 3 mJ; `*table` and the results are the caller's.
+// Runs them with 3 mJ for each reading of the clock; the caller owns `*table` and the results.
 static bb_results *bench_joules(bool wanted, const char *root, bb_text *table)
 {
     bb_bench_setup setup = {.quick = true, .threads = 2, .cpu_only = true};
@@ -105,8 +105,8 @@ static void check_notes(const bb_results *results, const char *expected)
     }
 }
 
-// A repetition is paid for by its looks at the clock: one of the meter's, and what it times itself
-// by.
+// The energy of a repetition is given by its clock readings: one of the meter, and those of its own
+// timing.
 TEST_FULL(joules_of_a_repetition_stand_beside_its_time)
 {
     autorelease(bb_text) table = {0};
@@ -141,7 +141,7 @@ static bb_status work_briefly(void *context)
     return BB_OK;
 }
 
-// 0.07 J a call, which does four repetitions; the idle power is the tree's.
+// 0.07 J per call of four repetitions; the idle power is given by the simulated tree.
 TEST(a_call_of_several_repetitions_is_divided)
 {
     bb_bench_outcome outcome = {0};
@@ -173,7 +173,7 @@ TEST(joules_that_are_unknown_have_a_reason)
     check_notes(results, "not asked for");
 }
 
-// Of a row that is skipped on the cpu too: its name has the rows that were asked for, no bar.
+// Also for a row skipped on the cpu: its name has the requested number of rows, and no bar.
 TEST(rows_of_other_sizes_are_named_by_them)
 {
     static const char *const expected[] = {"factor-49152-hp1", "gemv-fp32"};
@@ -231,7 +231,7 @@ TEST(medians_by_hand)
     assert_true(bb_bench_median(&times) == 3.0 && bb_bench_best(&times) == 1.0);
 }
 
-// Runs build/bitbudget-bench, which has to end with `code` and print `text`.
+// Runs build/bitbudget-bench, which must exit with `code` and print `text`.
 #define BENCH(code, text, ...)                                                                     \
     (program_call_of(BB_BINARY_DIR "/bitbudget-bench",                                             \
                      (const char *const[PROGRAM_ARGUMENTS]){__VA_ARGS__}, &run),                   \
@@ -257,7 +257,7 @@ TEST(the_program_says_what_it_takes)
     BENCH(2, "bitbudget-bench: --list and --datasets measure nothing", "--list", "--quick");
     BENCH(2, "bitbudget-bench: --list and --datasets measure nothing", "--datasets", "-o", "a.h5");
     BENCH(2, "--size 12: use ROWSxCOLUMNS", "gemv-fp32", "--size", "12", "-o", "a.h5");
-    // Before anything is measured.
+    // Checked before anything is measured.
     BENCH(2, "benchmark thermal-step: remove --size", "gemv-fp32", "thermal-step", "--size", "8x8",
           "-o", "a.h5");
     BENCH(2, "benchmark gemv-fp32: remove --set", "gemv-fp32", "--set", "large", "-o", "a.h5");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Baselines of benchmarks: what is slower than its spread and 5 % is a regression.
+// Baselines of benchmarks: a loss beyond spread and 5 % is a regression.
 #include "bench/bench_baseline.h"
 #include "tests/sim/fixture.h"
 
@@ -36,14 +36,14 @@ TEST(files_are_held_to_their_schema)
     bb_bench_baseline_release(&baseline);
     check_fails(bb_bench_baseline_read("absent.yaml", &baseline), BB_IO, "absent.yaml");
     bb_bench_baseline_release(&baseline);
-    FILE *file = fopen("based.yaml", "w"); // whose base an output could replace
+    FILE *file = fopen("based.yaml", "w"); // base that an output could replace
     (void)fputs("base: baseline.yaml\n", file);
     (void)fclose(file);
     write_baseline("{name: a, ratio: 1, spread: 0.1}");
     check_fails(bb_bench_baseline_read("based.yaml", &baseline), BB_INVALID, "remove base");
 }
 
-// Runs gemv-fp16, of `names`, at the sizes of a test against a baseline of it.
+// Runs gemv-fp16, of `names`, with sizes for tests against a baseline of it.
 static bb_status compare(const char *ratio, char *name, bb_index *slower, bb_text *table)
 {
     bb_status status = BB_OK;
@@ -91,7 +91,7 @@ TEST(a_baseline_that_is_made_can_be_read)
     bb_text_release(&text);
     check_fails(bb_bench_baseline_record(&setup, names, 0, results, &text), BB_INVALID,
                 "needs the names");
-    names[0] = (char[]){"gemv-cuda-fp32"}; // is skipped
+    names[0] = (char[]){"gemv-cuda-fp32"}; // skipped
     bb_results_destroy(&results);
     check_ok(bb_results_create(&results));
     check_fails(bb_bench_baseline_record(&setup, names, 1, results, &text), BB_INVALID,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ceilings of a device by its own compiler: reads and copies of some bytes take time, chains of fma
-// give a rate.
+// Ceilings of a device by its own compiler: reads and copies take time, chains of fma give a rate.
 #include "bench/device_ceiling.h"
 #include "tests/first_device.h"
 

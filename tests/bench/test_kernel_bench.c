@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of kernels, kernel-NAME-TYPE-DEVICE: each kernel with benchmark data has one.
+// Rows of kernels, kernel-NAME-TYPE-DEVICE: one for each kernel with benchmark data.
 #include "bench/bench.h"
 #include "solvers/kernels/kernel_manager.h"
 #include "tests/solvers/kernels/manager_program.h"
@@ -17,7 +17,7 @@ done:
     return status;
 }
 
-// Also those that are not listed.
+// Also unlisted ones.
 TEST(every_kernel_with_benchmark_data_has_a_row)
 {
     const bb_bench_setup setup = {.quick = true, .threads = 2, .cpu_only = true};
@@ -54,7 +54,7 @@ TEST(names_of_kernels_are_checked)
     check_fails(measure("kernel-max-sp-cpu", &setup, &outcome), BB_INVALID, "has no set vast");
 }
 
-// Another text of a kernel on the same data, and one whose objects are others.
+// Another text of a kernel with the same data, and one with other objects.
 TEST(the_text_of_a_kernel_can_be_a_file)
 {
     bb_bench_setup setup = {.quick = true,
@@ -70,7 +70,7 @@ TEST(the_text_of_a_kernel_can_be_a_file)
     check_fails(measure("kernel-gemv-dp-cpu", &setup, &outcome), BB_IO, "none.kernel");
 }
 
-// Three lines of the grid: 5 entries a row, fewer at its edge, rising.
+// Three lines of the grid: 5 entries per row, fewer at its edge, ascending.
 TEST(rows_of_the_grid_have_five_points)
 {
     static int32_t row_start[ROWS + 1];
@@ -92,7 +92,7 @@ TEST(rows_of_the_grid_have_five_points)
     assert_int_equal(row_start[ROWS], 5 * ROWS - 2 * GRID - 2 * LINES);
     assert_int_equal(row_start[GRID + 6] - row_start[GRID + 5], 5);
     assert_memory_equal(&column[row_start[GRID + 5]], inner, sizeof inner);
-    // The set is as large as its data are: a square grid.
+    // The set has the size of its data: a square grid.
     const bb_index rows = bb_kernel_manager_object(odd, "y")->columns;
     assert_int_equal(rows, GRID * GRID);
     assert_int_equal(bb_kernel_manager_object(odd, "column")->columns, 5 * rows - 4 * GRID);
@@ -108,7 +108,7 @@ TEST(a_sparse_row_is_measured)
 
 static int begin(void)
 {
-    (void)unsetenv("HOME"); // nobody's measured variants
+    (void)unsetenv("HOME"); // without measured variants of a user
     (void)unsetenv("XDG_CONFIG_HOME");
     return 0;
 }

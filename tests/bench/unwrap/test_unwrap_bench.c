@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows run at a small size, and the peers find the cycles that the kernels find. What it takes
-// is not looked at.
+// The rows run with a small size, and the peers find the same cycles as the kernels. Times are not
+// checked.
 #include "bench/bench.h"
 #include "bench/unwrap/unwrap_peers.h"
 #include "core/thread.h"
@@ -17,7 +17,7 @@ static void check_row(const char *name)
     assert_true(outcome.best_s > 0.0 && outcome.ratio > 0.0);
     assert_non_null(strstr(outcome.detail, "C loops"));
     const char *place = outcome.detail;
-    for (int i = 0; i < 3; ++i) { // of kernels, DCT and loops
+    for (int i = 0; i < 3; ++i) { // for kernels, DCT and loops
         place = strstr(place, "wrong");
         assert_non_null(place);
         assert_memory_equal(place - 2, "0 ", 2);
@@ -70,7 +70,7 @@ TEST(the_transform_is_right_on_odd_sizes)
     assert_int_equal(count_wrong(&map), 0);
 }
 
-// Three cycles are enough for a smooth phase, and weights that are made anew keep it.
+// Three cycles suffice for a smooth phase, and recomputed weights preserve the result.
 TEST(the_loops_are_right_on_odd_sizes)
 {
     autocall(phase_map_release) phase_map map = make_map(121, 75, 0.5);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line from end to end, with the toy experiment so that a run takes as long as it is
-// told.
+// End-to-end tests of the command line with the toy experiment, whose runs have a given duration.
 #include "sim/cli/command.h"
 #include "sim/cli/command_help.h"
 #include "sim/input/hdf5_library.h"
@@ -57,7 +56,7 @@ static const char *const toy_prices[] = {"overlay_error_x_nm"};
         .prices = toy_prices, .price_count = 1, .price_name = "overlay error [nm]",                \
         .tolerance = 0.1, .operators = "A,B_" title                                                \
     }
-// The fixture says that it is a wafer run.
+// The fixture is labelled as a wafer run.
 static const bb_experiment toy_rows[] = {
     TOY_ROW("toy", "experiment: toy\nrecords: [{name: a, grid: 5}]\n"),
     TOY_ROW("wafer", ""),
@@ -81,7 +80,7 @@ TEST(usage_errors_exit_with_2)
     expect("bitbudget rnu a.yaml", 2, "unknown command 'rnu' (did you mean run?)");
     expect("bitbudget run", 2, "wrong number of operands (0)");
     expect("bitbudget run --help", 0, "usage: bitbudget run CONFIG");
-    // What experiments say of themselves stands in the helps, and nothing of those that do not.
+    // Texts of experiments appear in help texts; experiments without a text do not.
     expect("bitbudget run --help", 0,
            "by experiment:\n                         toy: A,B_toy\n"
            "                         wafer: A,B_wafer\n  --");
@@ -109,12 +108,12 @@ TEST(usage_errors_exit_with_2)
     expect("bitbudget show a.h5 --threads 2", 2, "option --threads is unknown to 'show'");
     expect("bitbudget config", 2, "one of --list, --resolved and --upgrade");
     expect("bitbudget config --list other", 2, "unknown experiment 'other'");
-    expect("bitbudget new other", 2, "expected one of toy, wafer or a study");
+    expect("bitbudget new other", 2, "use one of toy, wafer, or a study");
     expect("bitbudget new", 2, "name an experiment or a study");
     expect("bitbudget new --list toy", 2, "--list accepts no operand");
 }
 
-// None is taken in silence where it does nothing.
+// Options without effect are refused.
 TEST(options_that_need_another_say_so)
 {
     static const char every[] = "--checkpoint-every needs --checkpoint FILE";
@@ -164,7 +163,7 @@ TEST(runs_write_a_file_and_print_a_table)
     expect("bitbudget show none.h5", 3, "No such file");
 }
 
-// A help is made of the options that the command takes, in its words where it has them.
+// Help lists the options of a command, with the command's own texts if it has them.
 TEST(helps_follow_the_tables)
 {
     expect("bitbudget help", 0, "  completion  print a completion script");
@@ -185,7 +184,7 @@ TEST(helps_follow_the_tables)
     expect("bitbudget completion bash", 0, "grid.columns= ");
 }
 
-// None goes beyond the terminal that it is read on, and none of the options is left out.
+// No line exceeds the terminal, and no option is missing.
 TEST(helps_fit_80_columns)
 {
     const bb_command *commands = NULL;
@@ -195,7 +194,7 @@ TEST(helps_fit_80_columns)
     for (bb_index i = 0; i < count; ++i) {
         autorelease(bb_text) text = {0};
         check_ok(bb_command_help_write(&commands[i], &bb_experiments, &text));
-        const char *line = strstr(bb_text_string(&text), "\n\n"); // the usage is as it is called
+        const char *line = strstr(bb_text_string(&text), "\n\n"); // usage lines are not wrapped
         for (; line != NULL && *line != '\0'; line += strcspn(line, "\n") + 1) {
             if (strcspn(line, "\n") > 80) {
                 print_error("%s: %.*s\n", commands[i].name, (int)strcspn(line, "\n"), line);
@@ -227,7 +226,7 @@ TEST(bad_configs_print_every_problem)
     assert_int_equal(access("outputs/never.h5", F_OK), -1);
 }
 
-// Commands refuse outputs that they read, whatever name these have.
+// Commands refuse outputs that are their inputs under any name.
 TEST(outputs_replace_no_input)
 {
     expect("bitbudget run a.yaml -q -o read.h5", 0, "results: read.h5");
@@ -251,7 +250,7 @@ TEST(outputs_replace_no_input)
     assert_int_equal(system("sha256sum --status -c before"), 0);
 }
 
-// A stream reads every file of its folder, and the one file that it names.
+// A stream reads every file of its folder, or the single file that it names.
 TEST(outputs_replace_no_frame)
 {
     bb_options options = {.live.source = "directory:frames"};
@@ -300,7 +299,7 @@ TEST(other_commands)
     expect("bitbudget info", 0, "output           passed");
 }
 
-// A run that went on would end with 0, a minute later.
+// Without the signal the run would end with 0, a minute later.
 TEST(signals_end_a_run_at_once)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -330,7 +329,7 @@ TEST(a_full_stdout_is_an_error)
     assert_int_equal(system("grep -q 'cannot write to standard output' full.txt"), 0);
 }
 
-// Whoever reads the table may leave: the file is there, and that is no error.
+// A reader may close the pipe early: the file is written, and this is not an error.
 TEST(a_reader_that_leaves_costs_nothing)
 {
     int ends[2];
@@ -343,7 +342,7 @@ TEST(a_reader_that_leaves_costs_nothing)
     assert_int_equal(unlink("unread.h5"), 0);
 }
 
-// A result in the place of a configuration is told apart; "-" is standard input.
+// A result given as a configuration is recognised; "-" is standard input.
 TEST(what_is_run_may_be_a_result_or_a_stream)
 {
     expect("bitbudget run a.yaml -q -o mistaken.h5", 0, "results: mistaken.h5");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget diff: keys by path, results by pipeline, and the exit code that a script asks for.
+// bitbudget diff: keys by path, results by pipeline, and the exit code for scripts.
 #include "sim/config/difference.h"
 #include "sim/output/comparison.h"
 #include "tests/sim/driver.h"
@@ -32,7 +32,7 @@ TEST(keys_go_by_their_paths)
                 "  b.c: x in a, absent in b\n"
                 "  b.d: [1, 2] in a, [1, 2, 3] in b\n"
                 "  b.e: absent in a, \"\" in b\n");
-    // Records by name, whatever their order; others by number.
+    // Records are matched by name in any order; others by number.
     expect_keys("p: [{name: x, w: 1}, {name: y, w: 2}]\nq: [{h: 1}, {h: 2}]\n",
                 "p: [{name: y, w: 3}, {name: x, w: 1}, {name: z}]\nq: [{h: 1}]\n",
                 "  p.y.w: 2 in a, 3 in b\n"
@@ -94,7 +94,7 @@ TEST(results_go_by_their_pipelines)
     check_ok(fixture_fill(a));
     check_ok(fixture_fill(b));
     expect_results(a, b, 0.0, 0, "");
-    // Times do not count; NaN is NaN.
+    // Times are ignored; NaN equals NaN.
     results_set(b, "results/solve_time_s", 1, 7.0);
     expect_results(a, b, 0.0, 0, "");
     results_set(b, "results/overlay_error_x_nm", 2, 0.5 * (1.0 + 1e-6));
@@ -110,7 +110,7 @@ TEST(results_go_by_their_pipelines)
                    "  fp16: overlay_error_x_nm 0.5 in a, nan in b\n"
                    "  by: 1 of 8 values differ, relative 0.2 at most (fp32)\n"
                    "  total: 1 of 1 values differ, relative 0.75 at most\n");
-    // Another order of the pipelines is none of the results'.
+    // The order of pipelines is not a difference.
     static const char *const names[] = {"fp16", "reference", "new"};
     static const double bytes[] = {2e6, 8e6, 1e6};
     autoptr(bb_results) c = empty_results();

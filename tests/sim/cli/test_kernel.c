@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget kernel and tune from end to end.
+// bitbudget kernel and tune, end to end.
 #include "sim/input/hdf5_library.h"
 #include "tests/sim/command_line.h"
 #include "tests/sim/fixture.h"
@@ -38,7 +38,7 @@ TEST(kernels_are_checked_and_printed)
     assert_non_null(strstr(printed, "bitbudget: kernel 'scal.kernel': 1 problem\n"));
     expect("bitbudget kernel check ./scal", 2, "./scal.kernel:3:");
     expect("bitbudget kernel check skale", 3, "no such file or shipped kernel");
-    // What is XML is known by what it says: its own output under another name.
+    // XML is recognised by content: its own output under another name.
     expect("bitbudget kernel xml scale.kernel", 0, "<ParallelAlgorithm name=\"Scale\"");
     assert_int_equal(rename("printed", "other.kernel"), 0);
     expect("bitbudget kernel check other.kernel T=SP", 0, "kernel Scale\n");
@@ -93,7 +93,7 @@ static void expect_text(const char *name, const char *attribute, const char *exp
     assert_true(H5Fclose(file) >= 0);
 }
 
-// On the compiler's code and, where there is no compiler, by the evaluator.
+// By compiled code and, without a compiler, by the evaluator.
 TEST(kernels_are_run_on_files)
 {
     static const hsize_t shape = 3;
@@ -140,13 +140,13 @@ TEST(kernels_are_run_on_files)
            "object a (vector of SP), dataset 'a' of 'a.h5': has 64-bit floats, which SP would");
     expect("bitbudget kernel run scale.kernel T=DP --in no.h5 -o c.h5 -p factor=1", 3, "'no.h5'");
     expect("bitbudget kernel run scale.kernel T=DP -o c.h5", 2, "needs --in IN.h5 and -o OUT.h5");
-    // What only these sizes show is said at the access.
+    // Facts known only for these sizes are printed at the access.
     write_text("shift.kernel", "kernel S (a, b: vector DP)\nfor k in a.size\n  b[k] = a[k + 1]\n");
     expect("bitbudget kernel run shift.kernel --in a.h5 -o c.h5", 2, "shift.kernel:3:10: ");
     assert_int_equal(access("c.h5", F_OK), -1);
 }
 
-// What tune finds a run of the same kernel takes, whatever its file is called.
+// A run of the same kernel uses the variants found by tune, whatever the name of its file.
 TEST(kernels_are_tuned)
 {
     static const hsize_t shape = 1009;
@@ -179,7 +179,7 @@ TEST(kernels_are_tuned)
            "output: own.h5");
     expect_text("own.h5", "variant_origin", "default");
     expect_text("own.h5", "variant", "tile4096-rows16");
-    // The same records as shipped ones, behind a file of records of another kernel.
+    // The same records as shipped ones, after a file with records of another kernel.
     assert_int_equal(system("mkdir -p configs/kernels/tuned && "
                             "cp w.yaml configs/kernels/tuned/here.yaml && "
                             "sed 's/program: [^,]*,/program: p,/' w.yaml > other.yaml"),
@@ -211,7 +211,7 @@ TEST(kernels_are_tuned)
     assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
 }
 
-// What is known of one wish does not stand for another's.
+// Results of one set of options are not reused for another.
 TEST_FULL(a_wider_search_goes_on)
 {
 #define MAX "bitbudget tune max --set small --type SP --wisdom o.yaml"
@@ -223,7 +223,7 @@ TEST_FULL(a_wider_search_goes_on)
     expect(MAX, 0, "recorded");
 }
 
-// A kernel of the user's own, on sizes or data: a run of it takes what was found.
+// A user-defined kernel, with sizes or data: a run uses the variants found.
 TEST_FULL(kernels_of_the_users_are_tuned)
 {
     static const hsize_t shape = 700;
@@ -248,7 +248,7 @@ TEST_FULL(kernels_of_the_users_are_tuned)
            "scaled.h5",
            0, "(wisdom exact, set own of own.yaml)");
     expect_text("scaled.h5", "variant_origin", "wisdom exact, set own of own.yaml");
-    expect(OWN " --in own.h5", 0, "recorded"); // sizes are what counts
+    expect(OWN " --in own.h5", 0, "recorded"); // sizes are compared
     write_text("rows.kernel", "kernel Rows (start: vector INT32; a, b: vector T)\nfor r in b.size\n"
                               "  begin = start[r]\n"
                               "  s = sum (k in start[r + 1] - begin) a[begin + k]\n  b[r] = s\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget prebuild from end to end: a study and a shipped kernel where there is no C compiler, to
-// the bits of what is compiled.
+// bitbudget prebuild, end to end: a study and a shipped kernel without a C compiler, bit-identical
+// to compiled ones.
 #include "sim/input/hdf5_library.h"
 #include "sim/run/experiment.h"
 #include "tests/sim/command_line.h"
@@ -17,7 +17,7 @@ static char *cache;
 static void take_compiler(void)
 {
     assert_int_equal(unsetenv("BB_CC"), 0);
-    if (cache != NULL) { // of the tests: what is compiled by cc is not under test
+    if (cache != NULL) { // cache of the tests: compilation by cc is not under test
         assert_int_equal(setenv("BITBUDGET_CACHE", cache, 1), 0);
     }
 }
@@ -29,7 +29,7 @@ static void take_forms(void)
     assert_int_equal(setenv("BITBUDGET_CACHE", "off", 1), 0);
 }
 
-// What a file says that its kernels were compiled by.
+// Checks the compiler that a file records for its kernels.
 static void expect_compiler(const char *name, const char *place, const char *attribute,
                             const char *expected)
 {
@@ -59,7 +59,7 @@ TEST_FULL(a_study_runs_as_it_was_prebuilt)
     expect("bitbudget diff compiled.h5 prebuilt.h5", 0, "digest of all except times: ");
     expect("bitbudget live " STUDY " --frames 2 --pipeline reference,fp32", 0, "2 phases");
     expect("bitbudget info", 0, "kernels\n  cpu    prebuilt, ");
-    // Other numbers, other texts.
+    // Other number formats need other kernel texts.
     expect("bitbudget run " STUDY " pipelines.1.arithmetic=fp64 pipelines.1.storage=fp32 -o x.h5",
            2, "no form of this text is prebuilt");
 }

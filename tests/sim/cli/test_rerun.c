@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget rerun: a study from its result file alone, held to what the file says of its inputs.
+// bitbudget rerun: a study from its result file alone, checked against the recorded inputs.
 #include "core/file.h"
 #include "core/memory.h"
 #include "sim/input/hdf5_library.h"
@@ -17,7 +17,7 @@
 
 static const char study_file[] = CONFIG_WAFER_SMALL;
 
-// rows.h5 holds dumped rows, study.h5 the results of a study that reads them.
+// rows.h5 has dumped rows, study.h5 the results of a study that reads them.
 static int begin(void)
 {
     check_ok(bb_hdf5_library_start());
@@ -43,7 +43,7 @@ TEST(a_file_is_enough)
     assert_int_equal(chdir("elsewhere"), 0);
     CALL_EXPECT(0, expected, "rerun", "../study.h5", "--verify", "-q");
     assert_int_not_equal(access("outputs", F_OK), 0);
-    // What is written under the default name is not written over.
+    // A file under the default name is not replaced.
     CALL_EXPECT(0, "results: outputs/study-rerun.h5", "rerun", "../study.h5", "-q");
     CALL_EXPECT(3, "'outputs/study-rerun.h5' exists", "rerun", "../study.h5", "-q");
     CALL_EXPECT(0, "results: third.h5", "rerun", "outputs/study-rerun.h5", "--verify", "-q", "-o",
@@ -62,7 +62,7 @@ TEST(what_differs_is_told)
     program_expect(&run, 1, "  pipelines.fp64 again.storage.codec: fp64 in the file, e4m3 in this");
     assert_null(strstr(run.printed, "solve_time_s"));
     assert_null(strstr(run.printed, "bitbudget:"));
-    // Its pipelines are asked for by name: order is no difference of prices.
+    // Pipelines are matched by name, so that their order makes no difference in prices.
     CALL_EXPECT(1, "  other: only in this run\n", "rerun", "study.h5", "--verify", "-q",
                 "pipelines.1.name=other");
 }
@@ -89,7 +89,7 @@ static void copy_file(const char *name, hid_t *file)
     assert_true(*file >= 0);
 }
 
-// Texts along the scale `scale`; NULL: none. Each of the `count` items is "x".
+// Writes texts along the scale `scale`; NULL: none. Each of the `count` items is "x".
 static void put_texts(hid_t file, const char *path, hsize_t count, const char *scale)
 {
     static const char *words[4096];
@@ -113,7 +113,7 @@ static void put_texts(hid_t file, const char *path, hsize_t count, const char *s
     (void)H5Tclose(type);
 }
 
-// Every command that reads provenance names the dataset that is not as it was written.
+// Checks that every command that reads provenance names the modified dataset.
 static void refuse(const char *file, const char *expected)
 {
     CALL_EXPECT(3, expected, "rerun", file, "--verify", "-q");
@@ -130,7 +130,7 @@ TEST(crafted_lists_are_refused_by_name)
     static const double number = 1.0;
     static const hsize_t one = 1;
     hid_t file = -1;
-    copy_file("long.h5", &file); // keys beyond the files
+    copy_file("long.h5", &file); // more keys than files
     for (int i = 0; i < 3; ++i) {
         assert_true(H5Ldelete(file, lists[i], H5P_DEFAULT) >= 0);
     }
@@ -150,7 +150,7 @@ TEST(crafted_lists_are_refused_by_name)
     put_texts(file, "extra/few", 1, "extra/along");
     assert_true(H5Fclose(file) >= 0);
     refuse("scale.h5", "'/extra/few' has 1 items along 'along', expected 4096");
-    copy_file("comma.h5", &file); // a scale whose name counts as two axes
+    copy_file("comma.h5", &file); // a scale whose name is parsed as two axes
     assert_true(H5Gclose(H5Gcreate2(file, "extra", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) >= 0);
     assert_true(H5Gclose(H5Gcreate2(file, "extra/x", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) >= 0);
     put_texts(file, "extra/a", 1, "extra/a");
@@ -159,14 +159,14 @@ TEST(crafted_lists_are_refused_by_name)
     put_texts(file, "extra/few", 1, "extra/x/a, b");
     assert_true(H5Fclose(file) >= 0);
     refuse("comma.h5", "'few' has a dimension scale that is not named like an axis");
-    copy_file("detail.h5", &file); // a reason fewer than states
+    copy_file("detail.h5", &file); // one reason fewer than states
     assert_true(H5Ldelete(file, "results/status_detail", H5P_DEFAULT) >= 0);
     put_texts(file, "results/status_detail", 1, NULL);
     assert_true(H5Fclose(file) >= 0);
     refuse("detail.h5", "'/results/status_detail' has 1 items, expected one for each of");
 }
 
-// A file that a stranger made names no folder to write to; the command line may.
+// Output folders in a file by others are ignored; the command line may set them.
 TEST(folders_of_a_file_are_ignored)
 {
     write_text("plate.yaml",
@@ -185,7 +185,7 @@ TEST(folders_of_a_file_are_ignored)
     assert_int_equal(access("mine", F_OK), 0);
 }
 
-// Replaces the study that a file records; `former` and `latter` are of one length.
+// Replaces the study recorded in a file; `former` and `latter` have equal length.
 static void replace_study(const char *path, const char *former, const char *latter)
 {
     char *text = NULL;
@@ -204,7 +204,7 @@ static void replace_study(const char *path, const char *former, const char *latt
     assert_true(H5Fclose(file) >= 0);
 }
 
-// Defaults of an earlier version are recorded under its keys.
+// Recorded defaults of an earlier version have its keys.
 TEST(keys_of_earlier_versions_are_renamed)
 {
     CALL_OK("run", CONFIG_FRINGE_SMALL, "-q", "-o", "fringe.h5");
@@ -216,7 +216,7 @@ TEST(keys_of_earlier_versions_are_renamed)
     CALL_EXPECT(2, "unknown: unknown key", "rerun", "fringe.h5", "--verify");
 }
 
-// The other key of the kind, in a group that experiments share.
+// The other key of this kind, in a group shared by experiments.
 TEST(swap_folders_of_a_file_are_ignored)
 {
     autorelease(bb_problems) problems = {0};

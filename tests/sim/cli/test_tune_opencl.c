@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel of the user's own, tuned on the host's OpenCL device: every variant is right, and a run
-// of it takes the winner.
+// User-defined kernel, tuned on the host's OpenCL device: every variant is correct, and a run uses
+// the winner.
 #include "tests/first_device.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"

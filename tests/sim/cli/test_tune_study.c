@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tune --for a study: the numbers that it finds are fewer bytes than single precision, are
-// confirmed and stand in a study that runs; what is refused.
+// tune --for a study: the formats found need fewer bytes than single precision, are confirmed and
+// written to a valid study; refused options.
 #include "sim/input/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "tests/sim/command_line.h"
@@ -34,14 +34,15 @@ static double number_of(const bb_results *results, const char *path, bb_index pi
     return found->numbers[pipeline];
 }
 
-// Its phase is the wrapped one and whole turns: the smoother may be coarse, the phase may not.
+// The result is the wrapped phase plus whole cycles: the smoother tolerates low precision, the
+// phase does not.
 TEST_FULL(a_study_is_found_that_runs)
 {
     write_text("study.yaml", study_text);
     expect("bitbudget tune --for study.yaml --budget 2 --wisdom found.yaml -q", 0,
            "wrong cycles 0, and rms within 0.6328 nm of the reference, in 3 draws:\n");
     assert_non_null(strstr(printed, "all          DP                      0 "));
-    assert_non_null(strstr(printed, "gradient     e4m3 ")); // what saves most, first
+    assert_non_null(strstr(printed, "gradient     e4m3 ")); // largest saving first
     assert_non_null(strstr(printed, "accepted\n"));
     assert_non_null(strstr(printed, "  -\n"));
     assert_non_null(strstr(printed, "\nrecords: found.yaml\n"));
@@ -56,11 +57,11 @@ TEST_FULL(a_study_is_found_that_runs)
     assert_string_equal(names->texts[1], "tuned");
     assert_true(number_of(results, "results/wrong_cycles_reference", 1) == 0.0);
     assert_true(number_of(results, "results/wavefront_error_reference_nm", 1) <= 0.6328);
-    assert_true(number_of(results, "results/compression_ratio", 1) > 1.5); // against fp32
+    assert_true(number_of(results, "results/compression_ratio", 1) > 1.5); // relative to fp32
 }
 
-// Of a study with fringes too dense for its pixels, steps are taken back: what is told is what the
-// written study takes.
+// For a study with fringes too dense for its pixels, steps are reverted: the report matches the
+// written study.
 TEST_FULL(what_is_taken_back_counts_no_more)
 {
     char search[64];
@@ -75,7 +76,7 @@ TEST_FULL(what_is_taken_back_counts_no_more)
     assert_int_equal(system(search), 0);
 }
 
-// What was measured is one draw; the written study names its file wherever it stands itself.
+// A measured phase has a single draw; the written study has an absolute path to its file.
 TEST_FULL(a_measured_phase_is_one_draw)
 {
     write_text("seen.yaml", study_text);

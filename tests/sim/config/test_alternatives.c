@@ -59,7 +59,7 @@ TEST(an_override_replaces_the_alternatives_of_its_key)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-// So are axes of a sweep, whose points would else be those of the last one.
+// The same for axes of a sweep, where the last one would otherwise apply to all points.
 TEST(two_overrides_do_not_replace_one_another)
 {
     autorelease(bb_problems) problems = {0};

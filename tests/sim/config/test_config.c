@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Binding, defaults, overrides, bases, and the resolved copy that reads back to the same struct.
+// Binding, defaults, overrides, bases, and the resolved copy, which reads back to the same struct.
 #include "core/memory.h"
 #include "core/random.h"
 #include "precision/variant.h"
@@ -23,7 +23,7 @@ static bb_status load(const char *path, const char *const *overrides, bb_index c
     return bb_config_load(&request, problems, out);
 }
 
-// Loads what must load.
+// Loads a valid configuration.
 static bb_config *loaded(const char *path, const char *const *overrides, bb_index count)
 {
     bb_problems problems = {0};
@@ -38,8 +38,8 @@ static bb_config *loaded(const char *path, const char *const *overrides, bb_inde
 
 static const char minimal[] = "experiment: toy\nrecords: [{name: a, grid: 5}]\n";
 
-// A file of data lies beside the file that names it, in a base beside that base; what the command
-// line names lies where the user is.
+// Data files are relative to the file that names them, in a base to that base; those of the command
+// line are relative to the working folder.
 TEST(files_lie_beside_who_names_them)
 {
     static const char *const override[] = {"file=own.h5"};
@@ -66,7 +66,7 @@ TEST(files_lie_beside_who_names_them)
     }
 }
 
-// What some editors put before a text.
+// Byte order mark, written by some editors.
 TEST(a_byte_order_mark_is_skipped)
 {
     write_text("mark.yaml", "\xEF\xBB\xBF"
@@ -126,7 +126,7 @@ TEST(overrides_apply_in_order)
     assert_int_equal(study->common.device, BB_DEVICE_CUDA);
 }
 
-// dp, DP and fp64 are one format, sp, SP and fp32 another, whichever of them a key lists.
+// dp, DP and fp64 are synonyms, as are sp, SP and fp32, whichever a key lists.
 TEST(number_formats_have_synonyms)
 {
     static const bb_key variant = {
@@ -220,7 +220,7 @@ TEST(a_random_seed_is_drawn_and_recorded)
     assert_non_null(strstr(text.data, expected));
 }
 
-// A study of random values that its schema allows; lists live in the caller's buffers.
+// Study with random values within the schema; lists are in the caller's buffers.
 typedef struct random_study {
     toy_study study;
     double numbers[4];
@@ -327,7 +327,7 @@ TEST(resolved_copies_read_back_to_the_same_struct)
     }
 }
 
-// A group in which the user left out another stays: what is not set in it has its defaults.
+// A group with an omitted inner group is retained, with defaults for unset keys.
 TEST(groups_around_an_empty_one_are_resolved)
 {
     bb_problems problems = {0};
@@ -340,7 +340,7 @@ TEST(groups_around_an_empty_one_are_resolved)
     assert_null(strstr(text.data, "covariance:"));
 }
 
-// PyYAML reads every number of a resolved copy as a number and every text as that text.
+// PyYAML reads every number of a resolved copy as a number and every text as the same text.
 TEST(pyyaml_reads_resolved_copies)
 {
     static const char script[] =
@@ -381,7 +381,7 @@ TEST(shipped_tables_have_sound_defaults_and_words)
         autoptr(bb_config) config = NULL;
         const bb_experiment *row = bb_experiments.rows[i];
         check_ok(bb_config_template(row->schema, row->starter, &text));
-        assert_null(strstr(text.data, here)); // a starter stands in any folder
+        assert_null(strstr(text.data, here)); // a starter is valid in any folder
         write_text("t.yaml", text.data);
         if (bb_experiment_load(&bb_experiments, "t.yaml", NULL, 0, &problems, &config) != BB_OK) {
             print_error("%s", bb_text_string(&problems.lines));
@@ -401,7 +401,7 @@ TEST(failing_allocations_leave_nothing_behind)
     for (bb_index k = 1;; ++k) {
         bb_problems problems = {0};
         bb_config *config = NULL;
-        // Every third round loads a file without problems.
+        // Every third round loads a valid file.
         bb_memory_fail_at(k);
         bb_status status = load(k % 3 == 0 ? "b.yaml" : "a.yaml", overrides, 2, &problems, &config);
         bool happened = bb_memory_failure_happened() != 0;

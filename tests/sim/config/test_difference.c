@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What two emitted configurations differ in, as messages say it.
+// Differences between two emitted configurations, as in messages.
 #include "sim/config/difference.h"
 #include "tests/check.h"
 

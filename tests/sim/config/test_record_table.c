@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records from CSV files: the same study as the list written out, places of messages, and what the
-// results keep of a table.
+// Records from CSV files: same study as the explicit list, places in messages, and the recorded
+// tables.
 #include "sim/output/provenance.h"
 #include "sim/run/experiment.h"
 #include "sim/wafer/wafer_study.h"
 #include "tests/sim/driver.h"
 
-// `lines` behind the small wafer study and scan.fields [0].
+// Writes `lines` after the small wafer study and scan.fields [0].
 static void put_study(const char *name, const char *lines)
 {
     char text[2000];
@@ -58,8 +58,8 @@ static const char written[] =
     "    - {x_mm: -26.5, y_mm: 10.0, direction: \"-1\", order: 2}\n"
     "    - {x_mm: 26.5, y_mm: -33.0, dose_mj_per_cm2: 41.25, direction: up, order: 1}\n";
 
-// Beside the file that names it, and beside the user for an override; the resolved copy needs no
-// table and is the same study again.
+// Relative to the file that names it, or to the working folder for an override; the resolved copy
+// needs no table and gives the same study.
 TEST(a_table_is_the_list_written_out)
 {
     assert_int_equal(system("mkdir -p studies/jobs"), 0);
@@ -152,7 +152,7 @@ TEST(what_is_wrong_is_said_at_its_place)
     check_fails(load("study.yaml", NULL, &problems, &config), BB_IO, "'nowhere.csv': No such file");
 }
 
-// Which tables a run read, and with what in them.
+// Names and contents of the tables that a run read.
 TEST(results_keep_the_tables)
 {
     write_text("a.csv", "x_mm,y_mm\n0,0\n");
@@ -181,7 +181,7 @@ TEST(results_keep_the_tables)
     }
 }
 
-// What a plan keeps of a study makes it again where its files are gone.
+// The files recorded in a plan restore the study after its files are deleted.
 TEST(kept_files_stand_for_tables)
 {
     bb_problems problems = {0};

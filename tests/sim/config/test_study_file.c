@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Studies by name: what is looked at first, what is listed, and copies that stand anywhere.
+// Studies by name: search order, list, and copies that are valid in any folder.
 #include "sim/config/study_file.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
 #include <sys/stat.h>
 
-// A share folder with three studies and a table, and nothing of the user's.
+// Share folder with three studies and a table, without files of the user.
 static int begin(void)
 {
     static const char *const folders[] = {
@@ -45,7 +45,7 @@ static void expect_found(const char *name, const char *path)
     }
 }
 
-// Each place is taken only until one before it has the name; folders are no studies.
+// Each location is used only if no earlier one has the name; folders are skipped.
 TEST(the_users_own_files_come_first)
 {
     expect_found("-", "-");
@@ -73,7 +73,7 @@ TEST(unknown_names_bring_the_nearest)
     check_fails(bb_study_file_find("quick.yaml", &found), BB_IO,
                 "(did you mean ao/quick, w/quick?)");
     check_fails(bb_study_file_find("something/else", &found), BB_IO, "or shipped study; ");
-    // A path that is plainly the user's: no shipped study is meant, and the reader has the reason.
+    // An explicit path refers only to the user's files, and the reader reports the reason.
     expect_found("./ao/quick", "./ao/quick");
     expect_found("/ao/quick", "/ao/quick");
     assert_null(found);
@@ -128,8 +128,8 @@ TEST(a_copy_names_files_where_they_are)
     free(here);
 }
 
-// Renamed keys move, in the style of the map around them, and comments inside their group go; all
-// else stays to the byte, whatever ends a line.
+// Renamed keys move, in the style of the surrounding map; comments inside their group are dropped;
+// all other bytes are unchanged, with any line end.
 TEST(an_upgrade_renames_keys_of_earlier_versions)
 {
     static const char before[] = "base: ao/quick # \xc2\xb5m\n"
@@ -197,14 +197,14 @@ TEST(a_build_tree_has_its_studies)
     assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
     CALL("check", "ao/quick"); // from a folder of the test
     program_expect(&run, 0, "outputs/ao-quick.h5");
-    // A base by its name; the result runs again where neither study is.
+    // Base by name; the result can be rerun where neither study exists.
     write_text("mine.yaml", "base: ao/quick\nsensors: {lenslets: 6}\nscore: stationary\n"
                             "pipelines: [{name: reference, arithmetic: fp64}]\n");
     CALL_EXPECT(0, "Reference: Strehl ratio", "run", "mine.yaml", "-q", "--force", "-o", "mine.h5");
     assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1) + unlink("mine.yaml"), 0);
     CALL_OK("rerun", "mine.h5", "-q", "--force", "--verify", "-o", "again.h5");
     assert_int_equal(unlink("mine.h5"), 0);
-    // A file beside it comes first, a folder of that name does not count.
+    // A file next to it has priority, a folder of that name is skipped.
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1) + mkdir("own", 0777) +
                          mkdir("own/ao", 0777) + mkdir("own/ao/ao", 0777) +
                          mkdir("own/ao/ao/nx456", 0777),
@@ -225,8 +225,8 @@ TEST(a_build_tree_has_its_studies)
     assert_int_equal(unlink("mine.yaml"), 0);
 }
 
-// The shipped studies themselves, from a folder that has none: lists all of them, runs one whose
-// base and tables lie beside it, and a copy of it.
+// Shipped studies used from a folder that has none: lists all of them, runs one whose base and
+// tables are next to it, and a copy of it.
 TEST_FULL(shipped_studies_work_from_anywhere)
 {
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
@@ -244,7 +244,7 @@ TEST_FULL(shipped_studies_work_from_anywhere)
     CALL_EXPECT(0, "configuration: copy.yaml\n", "new", "wafer/layout", "copy.yaml");
     CALL_EXPECT(0, "outputs/wafer-copy.h5", "check", "copy.yaml");
     CALL("config", "--resolved", "copy");
-    program_expect(&run, 0, "  layout:\n"); // of the table, whose rows it holds
+    program_expect(&run, 0, "  layout:\n"); // of the table, with its rows
     CALL_EXPECT(2, "configs/ao/quick.yaml:1:1: no map 'sweep:'", "sweep", "ao/quick", "--list");
     assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
 }

@@ -14,7 +14,7 @@ static void write_bytes(const char *bytes, size_t count)
     assert_int_equal(fclose(file), 0);
 }
 
-// Owner: the caller.
+// The caller owns the table.
 static bb_csv_table *table_of(const char *text)
 {
     bb_csv_table *table = NULL;
@@ -74,7 +74,7 @@ TEST(quotes_hold_commas_blanks_and_quotes)
     check_cell(bb_csv_table_cell(table, 1, 1), "x", 3, 4);
 }
 
-// Spreadsheets write their errors as #N/A, #REF! and #DIV/0!: those are cells.
+// Spreadsheet errors such as #N/A, #REF! and #DIV/0! are cells.
 TEST(a_comment_begins_a_line)
 {
     autoptr(bb_csv_table) table = table_of("#x,y\n"
@@ -111,7 +111,7 @@ TEST(semicolons_come_with_decimal_commas)
     check_ok(bb_csv_table_read(path, &table));
     assert_string_equal(bb_csv_table_cell(table, 0, 0)->text, "1.5");
     bb_csv_table_destroy(&table);
-    write_text(path, "a,b\n\"1,5\",c;d\n"); // commas between cells stay in quotes
+    write_text(path, "a,b\n\"1,5\",c;d\n"); // commas in cells are quoted
     check_ok(bb_csv_table_read(path, &table));
     assert_string_equal(bb_csv_table_cell(table, 0, 0)->text, "1,5");
     assert_string_equal(bb_csv_table_cell(table, 0, 1)->text, "c;d");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Images as FITS means them: undefined pixels of any storage, checksums, axes of one pixel, names.
+// FITS images: undefined pixels with any storage, checksums, axes of one pixel, names.
 #include "sim/ao/realtime/telemetry_file.h"
 #include "sim/input/fits_image.h"
 #include "sim/input/matrix_file.h"
@@ -34,14 +34,14 @@ static bb_status read_image(const char *path, const char *part, int axes, bb_fit
 
 enum { COLUMNS = 4, ROWS = 3, PIXELS = COLUMNS * ROWS };
 
-// How a file is written.
+// Options for writing a file.
 typedef struct recipe {
-    int bits, packing; // cfitsio's
+    int bits, packing; // codes of cfitsio
     int axes;
     bool has_blank, is_summed;
 } recipe;
 
-// Pixels 0, 1, 2, .. in steps of 1/2 from 10 on; pixel 6 is undefined.
+// Writes pixels 0, 1, 2, .. in steps of 1/2 from 10; pixel 6 is undefined.
 static void put(const char *path, const recipe *r)
 {
     long edges[5] = {COLUMNS, ROWS, 1, 1, 1};
@@ -63,7 +63,7 @@ static void put(const char *path, const recipe *r)
         if (r->has_blank) {
             (void)fits_write_key(file, TLONG, "BLANK", &blank, NULL, &code);
         }
-        (void)fits_set_bscale(file, 1.0, 0.0, &code); // numbers as they are stored
+        (void)fits_set_bscale(file, 1.0, 0.0, &code); // stored numbers
     }
     for (int i = 0; i < PIXELS; ++i) {
         stored[i] = i == 6 ? (int)blank : i;
@@ -107,7 +107,8 @@ TEST(undefined_pixels_are_nan)
     }
 }
 
-// Floats of RICE-coded integers: without a look for undefined ones such a pixel reads as a number.
+// Floats stored as RICE-coded integers: without a test for undefined pixels such a pixel is read as
+// a number.
 TEST(undefined_pixels_of_packed_floats_are_nan)
 {
     enum { EDGE = 64 };
@@ -133,7 +134,7 @@ TEST(undefined_pixels_of_packed_floats_are_nan)
     bb_fits_image_release(&image);
 }
 
-// Without BLANK the number is one as any other.
+// Without BLANK the number is an ordinary value.
 TEST(blank_is_what_the_header_says)
 {
     bb_fits_image image;
@@ -165,11 +166,11 @@ TEST(readers_refuse_what_is_undefined)
                 "'u.fits', image '1', row 1, column 2: nan, expected a finite value");
     const bb_telemetry_config telemetry = {.file = "u.fits"};
     autorelease(bb_telemetry_file) slopes;
-    check_ok(bb_telemetry_file_load(&telemetry, COLUMNS, &slopes)); // its loop holds such a frame
+    check_ok(bb_telemetry_file_load(&telemetry, COLUMNS, &slopes)); // the loop holds such a frame
     assert_true(isnan(slopes.values[6]));
 }
 
-// What a file begins with decides; its name where that does not tell.
+// The first bytes of a file decide; its name if they are inconclusive.
 TEST(first_bytes_tell_a_fits_file)
 {
     static const double numbers[PIXELS] = {1.0, 2.0};
@@ -197,7 +198,7 @@ TEST(first_bytes_tell_a_fits_file)
                  bb_fits_image_recognised("none.h5"));
 }
 
-// Changes a byte at a place.
+// Modifies one byte.
 static void damage(const char *path, long place, unsigned char mask)
 {
     unsigned char byte = 0;
@@ -228,7 +229,7 @@ TEST(checksums_are_verified)
         check_fails(read_image("sum.fits", NULL, 2, &image), BB_IO,
                     "'sum.fits': damaged: its data do not match its DATASUM");
         put("sum.fits", &summed);
-        damage("sum.fits", end - 2 * 2880 + 2879, ' ' ^ '!'); // behind END: a blank of the header
+        damage("sum.fits", end - 2 * 2880 + 2879, ' ' ^ '!'); // after END: a blank of the header
         check_fails(read_image("sum.fits", NULL, 2, &image), BB_IO,
                     "'sum.fits': damaged: header and data do not match its CHECKSUM");
     }

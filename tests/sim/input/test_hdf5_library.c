@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What HDF5's readers and writers share: the name that was likely meant, and h5py's booleans.
+// Functions shared by HDF5 readers and writers: name suggestions, and h5py's booleans.
 #include "sim/input/hdf5_library.h"
 #include "tests/check.h"
 
 #include <hdf5.h>
 
-// A file in memory with the datasets `names`, whose groups are made.
+// File in memory with the datasets `names`; creates their groups.
 static hid_t file_of(const char *const *names, int count)
 {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Maps of the user's: numbers of any type, what is refused, damaged files.
+// User-supplied maps: numbers of any type, refused files, damaged files.
 #include "sim/input/hdf5_library.h"
 #include "sim/input/map_file.h"
 #include "tests/sim/fixture.h"
@@ -11,7 +11,7 @@ enum { MUTANTS = 50 };
 enum { MUTANTS = 300 };
 #endif
 
-// Runs lines of Python with h5py, `f` being maps.h5, new.
+// Runs lines of Python with h5py; `f` is a new file maps.h5.
 static void write_maps(const char *lines)
 {
     char command[1024];
@@ -83,7 +83,7 @@ TEST(sizes_are_bounded)
     check_fails(bb_map_file_read(&hollow, &map), BB_IO, "none was ever written");
 }
 
-// Each is read or refused, in whatever byte it is wrong; none ends the program.
+// With any damaged byte the file is read or refused without a crash.
 TEST_FULL(damaged_files_are_survived)
 {
     const bb_map_request request = {.file = "maps.h5", .dataset = "m", .unit = "rad"};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrices of the user's: operators read back bit for bit, foreign files of any float, what is
-// refused and in which words, and damaged files.
+// User-supplied matrices: operators read back bit for bit, foreign files with any float type,
+// refusals and their messages, and damaged files.
 #include "core/file.h"
 #include "core/random.h"
 #include "core/thread.h"
@@ -11,7 +11,7 @@
 
 #include <sys/stat.h>
 
-// Each mutant costs a process, which sanitizers make ten times slower.
+// Each mutant needs a process, which sanitizers make ten times slower.
 #ifdef BB_SANITIZED
 enum { MUTANTS = 500 };
 #else
@@ -32,7 +32,7 @@ static void write_operator(const char *path)
     check_ok(bb_file_write_by(path, true, fixture_write, results));
 }
 
-// Runs a line of Python with h5py, `f` being a new file.
+// Runs a line of Python with h5py; `f` is a new file.
 static void write_foreign(const char *path, const char *line)
 {
     char command[1024];
@@ -116,7 +116,7 @@ done:
     return status;
 }
 
-// The unit is of the values: converted wherever a block is read, above the diagonal too.
+// Values are converted to the unit wherever a block is read, also above the diagonal.
 TEST(units_are_converted_or_refused)
 {
     autoclose(bb_matrix_file) file = NULL;
@@ -146,7 +146,7 @@ TEST(units_are_converted_or_refused)
                 BB_INVALID, "is not finite in arcsec^2");
 }
 
-// Puts a value in the place of another in a file, whose times stay where `keeps` says so.
+// Replaces a value in a file, whose times are preserved if `keeps`.
 static void replace_value(const char *path, double old, double new, bool keeps)
 {
     static char bytes[1 << 16];
@@ -191,7 +191,8 @@ TEST(values_are_verified_on_every_read)
     check_ok(bb_matrix_source_fill(bb_matrix_file_source(file), 0, 0, bb_view_matrix(two, 1, 2)));
 }
 
-// FITS by hand: cards of 80 bytes, blocks of 2880, big-endian; a primary image and an extension.
+// FITS written manually: cards of 80 bytes, blocks of 2880, big-endian; a primary image and an
+// extension.
 static void write_fits(void)
 {
     static const char script[] =
@@ -217,7 +218,7 @@ static void write_fits(void)
     run_python(script);
 }
 
-// Where HDF5 is read FITS is, too: by name or number, with its unit, and by the same rules.
+// FITS is accepted like HDF5: by name or number, with its unit, and with the same rules.
 TEST(images_are_matrices)
 {
     static const double square[9] = {4, 1, 2, 1, 5, 3, 2, 3, 6};
@@ -255,7 +256,7 @@ TEST(images_are_matrices)
     check_refused("two.fits", "NONE", false, BB_IO, "no part 'NONE'");
     check_refused("two.fits", "7", false, BB_IO, "no part '7', expected 1 to 3");
     check_refused("two.fits", "0", false, BB_IO, "no part '0', expected 1 to 3");
-    // 2^32 + 1 is not the first part.
+    // 2^32 + 1 must not be taken for part 1.
     check_refused("two.fits", "4294967297", false, BB_IO, "no part '4294967297', expected 1 to 3");
     check_refused("two.fits", "WIDE", true, BB_INVALID, "2 x 3, expected a square matrix");
     check_refused("skew.fits", "1", true, BB_INVALID, "not symmetric: (2, 0) is 2");
@@ -282,7 +283,7 @@ TEST(wrong_files_are_refused_in_words)
     check_refused("odd.h5", "wide", true, BB_INVALID, "expected a square matrix");
 }
 
-// Before any memory is asked for.
+// Checked before memory is allocated.
 TEST(declared_sizes_are_held_against_the_file)
 {
     write_foreign("large.h5", "f.create_dataset('plain',(1000,1000),'f8')\n"
@@ -295,7 +296,7 @@ TEST(declared_sizes_are_held_against_the_file)
     check_refused("large.h5", "row", false, BB_IO,
                   "declares 549755813888 values but none was ever written");
     const double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (16.0 * machine < 0x1p42) { // else a plan might be tried
+    if (16.0 * machine < 0x1p42) { // otherwise the plan might be feasible
         check_refused("large.h5", "sparse", false, BB_MEMORY,
                       "1048576 x 1048576 values need 4398.0 GB or more, the limit of a run");
     }
@@ -314,7 +315,7 @@ TEST(declared_sizes_are_held_against_the_file)
                   "declares 8796093022208 bytes of pixels in a file of 5760");
     assert_int_equal(system("gzip -kf large.fits"), 0);
     check_refused("large.fits.gz", "1", false, BB_MEMORY, "1048576 x 1048576 values are 8796.1 GB");
-    // A last word of 4 GB, which cfitsio would allocate before it unpacks a byte.
+    // A last word of 4 GB, which cfitsio would allocate before it unpacks any data.
     assert_int_equal(system("truncate -s -4 large.fits.gz && "
                             "printf '\\377\\377\\377\\377' >>large.fits.gz"),
                      0);
@@ -323,14 +324,14 @@ TEST(declared_sizes_are_held_against_the_file)
     assert_int_equal(system("printf 'PK%20s\\377\\377\\377\\377' '' >packed.fits"), 0);
     check_refused("packed.fits", "1", false, BB_IO,
                   "declares an uncompressed size of 4294967295 bytes");
-    // A last word of 0 in a file of 20 kB: one more than 2^32 - 1 for cfitsio.
+    // A last word of 0 in a file of 20 kB, which cfitsio reads as 2^32.
     assert_int_equal(system("printf '\\037\\213' >zero.fits && truncate -s 20000 zero.fits"), 0);
     check_refused("zero.fits", "1", false, BB_IO,
                   "declares an uncompressed size of 4294967296 bytes");
 #endif
 }
 
-// What an operator of this program lost can only be damage.
+// An operator of this program without a digest must be damaged.
 TEST(missing_digests_are_damage)
 {
     assert_int_equal(
@@ -340,7 +341,7 @@ TEST(missing_digests_are_damage)
     check_refused("bare.h5", "/operators/C_x_8", false, BB_IO, "without its digest");
 }
 
-// An error, or the right values: never a crash, a hang or wrong ones.
+// Either an error or correct values; never a crash, a hang or wrong values.
 TEST_FULL(damaged_files_never_give_wrong_values)
 {
     FILE *complete = fopen("whole.h5", "rb");

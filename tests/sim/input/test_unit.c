@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Units of values in users' files: factors of the known ones, however they are spelled, and what is
-// said of others.
+// Units of values in user files: factors of known units in all spellings, and messages for others.
 #include "sim/input/unit.h"
 #include "tests/check.h"
 

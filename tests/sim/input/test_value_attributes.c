@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers that attributes call undefined or packed: NaN to every reader, or refused by it.
+// Numbers that attributes mark as undefined or packed: read as NaN, or refused.
 #include "sim/fringe/live/live_dataset.h"
 #include "sim/input/map_file.h"
 #include "sim/input/matrix_file.h"
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-// Runs lines of Python with h5py: d(name, values, type, attributes) makes a dataset of u.h5.
+// Runs lines of Python with h5py: d(name, values, type, attributes) creates a dataset of u.h5.
 static void write_file(const char *lines)
 {
     char command[2048];
@@ -71,7 +71,7 @@ TEST(undefined_numbers_are_nan)
     check_map("mask", true, mask);
 }
 
-// The limits are those of stored numbers, as the undefined ones are.
+// Limits refer to stored numbers, like undefined values.
 TEST(packed_numbers_are_unpacked)
 {
     write_file("d('ints', [[1, -1], [3, 100]], 'i2', scale_factor=0.5, add_offset=10.0, "
@@ -107,7 +107,7 @@ static bb_status open_matrix(const char *dataset, bb_matrix_file **out)
     return bb_matrix_file_open(&place, false, "C", out);
 }
 
-// A matrix has no place for an undefined number; rows of meshes are matrices too.
+// A matrix cannot have undefined numbers; this includes rows of meshes.
 TEST(matrices_follow_the_same_rule)
 {
     autoclose(bb_matrix_file) file = NULL;
@@ -125,7 +125,7 @@ TEST(matrices_follow_the_same_rule)
     assert_true(got[0] == 0.5 && got[1] == 1.0 && got[2] == 1.5 && got[3] == 2.0);
 }
 
-// A camera's frames are counts: nothing in them is undefined or scaled.
+// Camera frames are counts, without undefined or scaled numbers.
 TEST(frames_of_a_camera_are_refused)
 {
     uint16_t counts[4];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A measured variant of a kernel, as a file of them has it.
+// Record of a measured variant of a kernel, as in a file.
 #ifndef BB_TESTS_SIM_BEST_RECORD_H
 #define BB_TESTS_SIM_BEST_RECORD_H
 
 #include "sim/kernels/wisdom.h"
 #include "solvers/kernels/emission/emission.h"
 
-/// The best trial of a key's kernel, of 1 s, at sizes [key->size_count]. Texts and sizes: borrowed.
+/// The best trial of a key's kernel, 1 s, at sizes [key->size_count]. Texts and sizes are borrowed.
 static inline bb_wisdom_record best_record(const bb_wisdom_key *key, bb_index *sizes,
                                            const char *variant)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which variants a run's kernels take of a file of measured ones, what its results say of them, and
-// the same again by what the results say.
+// Variants that a run selects from a file of measured ones, their record in the results, and a
+// rerun with the recorded variants.
 #include "sim/kernels/kernel_variants.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/kernels/best_record.h"
@@ -25,7 +25,7 @@ static void leave(void)
     bb_device_close(&device);
 }
 
-// Records of a kernel's default, and of another order of sums, which was faster.
+// Appends records of a kernel's default, and of a faster variant with another order of summation.
 static bb_status append(void *path, bb_device *where, const bb_kernel_site *site)
 {
     bb_status status = BB_OK;
@@ -43,7 +43,7 @@ done:
     return status;
 }
 
-// The norm by a run with such keys and such a wish; its results, where they are asked for.
+// Computes the norm in a run with these keys and options, and its results if requested.
 static float find_norm(const bb_kernel_keys *keys, const bb_kernel_wish *wish, bb_results **out)
 {
     float norm = 0.0F;
@@ -107,7 +107,7 @@ TEST(orders_of_sums_are_asked_for)
     assert_true(other != plain && fabsf(other - plain) < 1e-4F * plain);
     check_kernel(results, ordered, "wisdom, same sizes");
     check_line(results, "kernels: 1 of 1 in a measured variant (/kernels)");
-    // By what the results say, without a file; and by nothing but the kernel itself.
+    // By the recorded variants, without a file; and by the default only.
     assert_true(find_norm(&none, &(bb_kernel_wish){.replay = results}, &again) == other);
     check_kernel(again, ordered, "earlier result");
     bb_results_destroy(&again);
@@ -115,7 +115,7 @@ TEST(orders_of_sums_are_asked_for)
     check_kernel(again, "group1x1", "default");
 }
 
-// The user's own records come before those that are shipped, and --deterministic before both.
+// The user's records have priority over shipped ones, and --deterministic over both.
 TEST(shipped_records_come_before_the_default)
 {
     char shipped[] = "share/configs/kernels/tuned/here.yaml";
@@ -145,7 +145,7 @@ TEST(shipped_records_come_before_the_default)
     assert_int_equal(setenv("XDG_CONFIG_HOME", "/nowhere", 1) + unsetenv("BITBUDGET_SHARE"), 0);
 }
 
-// Each size is asked about by itself, and a variant of some sizes is written with them.
+// Each size is selected separately, and a variant of some sizes is written with them.
 TEST(variants_of_some_sizes_have_them)
 {
     autoptr(bb_kernel_ledger) ledger = NULL;
@@ -167,7 +167,7 @@ TEST(variants_of_some_sizes_have_them)
     assert_string_equal(text_of(results, "kernels/variant", 1), "tile1024");
     assert_string_equal(text_of(results, "kernels/origin", 1), "default: tile256 failed");
     check_line(results, "kernels: 1 of 2 in a measured variant (/kernels)");
-    for (bb_index i = 0; i < 5; ++i) { // 13x4 did not run, nor 1x4
+    for (bb_index i = 0; i < 5; ++i) { // 13x4 did not run, nor did 1x4
         memcpy(key.sizes, (bb_index[]){i == 4 ? 1 : 10 + i, 4, 1, 1}, 4 * sizeof *key.sizes);
         check_ok(bb_kernel_ledger_recall(results, &key, &has_one, &found));
         assert_int_equal(has_one, i < 3);
@@ -179,7 +179,7 @@ TEST(variants_of_some_sizes_have_them)
     assert_false(has_one);
 }
 
-// A run does without a damaged file of the user's own, not without one that its study names.
+// A run ignores a damaged file of the user, but not one named by its study.
 TEST(damaged_files)
 {
     char folder[512];

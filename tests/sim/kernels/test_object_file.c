@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Objects from HDF5 files as users write them, and back: every type and byte order, and every way
-// in which a dataset is none of the object's.
+// Objects from HDF5 files as written by users, and back: every type and byte order, and every
+// mismatch between dataset and object.
 #include "sim/input/hdf5_library.h"
 #include "sim/kernels/object_file.h"
 #include "tests/sim/fixture.h"
@@ -10,7 +10,7 @@
 #include <hdf5.h>
 #include <hdf5_hl.h>
 
-// An object `u` of a type that is read, and `c`, which is only written.
+// Program with a read object `u` of some type, and a write-only object `c`.
 static void make_program(program_fixture *fixture, const char *structure, const char *type)
 {
     char text[300];
@@ -28,7 +28,7 @@ static hid_t new_file(void)
     return file;
 }
 
-// One dataset of a file; without `values` none is written.
+// Adds a dataset to a file; without `values` nothing is written.
 static void add(hid_t file, const char *name, int rank, const hsize_t *shape, hid_t stored,
                 hid_t memory, const void *values)
 {
@@ -51,7 +51,7 @@ static void expect_refusal(const char *structure, const char *type, bb_status co
     check_fails(bb_object_file_read("in.h5", &fixture.program, &data), code, text);
 }
 
-// The dataset `u` of the file is refused.
+// Checks that the dataset `u` of the file is refused.
 static void refuse(const char *structure, const char *type, int rank, const hsize_t *shape,
                    hid_t stored, const char *text)
 {
@@ -87,7 +87,7 @@ TEST(floats_come_in_any_form_that_keeps_them)
     assert_memory_equal(data.objects[1].elements, values, sizeof values);
     bb_object_file_release(&data);
     fixture_release(&fixture);
-    // To DP it is exact.
+    // Conversion to DP is exact.
     make_program(&fixture, "matrix", "DP");
     read_in(&fixture, &data);
     const double *wide = data.objects[0].elements;
@@ -136,7 +136,7 @@ TEST(integers_of_any_width_come_if_all_fit)
     }
 }
 
-// Images keep masks as 0 and 255, h5py booleans as an enumeration.
+// Images store masks as 0 and 255, h5py booleans as an enumeration.
 TEST(logical_values_are_not_zero)
 {
     static const hsize_t shape[] = {3};
@@ -186,7 +186,7 @@ TEST(complex_numbers_have_an_axis_of_their_own)
            "type to DP2");
 }
 
-// The file in.h5 of [2][2] datasets u and c; u has an attribute.
+// Writes in.h5 with [2][2] datasets u and c; u has an attribute.
 static void put_marked(hid_t type, const void *values, const char *attribute, double number)
 {
     static const hsize_t shape[] = {2, 2};
@@ -198,7 +198,7 @@ static void put_marked(hid_t type, const void *values, const char *attribute, do
     assert_true(H5Dclose(set) >= 0 && H5Fclose(file) >= 0);
 }
 
-// Undefined floats are NaN; integers and booleans, which have none, are refused.
+// Undefined floats are read as NaN; integers and booleans have no NaN and are refused.
 TEST(numbers_follow_the_attributes_of_their_dataset)
 {
     static const float floats[] = {1, -9999, 3, 4};
@@ -273,7 +273,7 @@ TEST(objects_without_a_dataset_are_named)
                    "a write-only object, a dataset gives its shape");
 }
 
-// Shapes may be declared alone, but not beyond the machine; what is read must be there.
+// Shapes may be declared without values, but within the machine's memory; inputs need values.
 TEST(outputs_may_have_no_values)
 {
     static const hsize_t shape[] = {100000};
@@ -317,7 +317,7 @@ TEST(files_that_are_none_are_refused)
     expect_refusal("vector", "SP", BB_IO, "'in.h5': No such file");
 }
 
-// Each object in its type, and what made them; what is only read is not repeated.
+// Each object has its type, and the file records its origin; read-only objects are not repeated.
 TEST(what_was_written_is_stored)
 {
     static const char *const types[] = {"B", "INT32", "SP", "DP", "SP2", "DP2"};

@@ -8,7 +8,7 @@ static const char short_text[] = "kernel K (u: matrix SP; limit: SP; lag: SP)\n"
 
 enum { N, LIMIT, WIDE, GOOD, Z, W, PARAMETERS };
 
-// Declared alone, so that what is done with them does not matter here.
+// Declared separately, so that their use is irrelevant here.
 static bb_program_parameter rows[PARAMETERS] = {
     {.name = "n", .type = BB_ELEMENT_INT32}, {.name = "limit", .type = BB_ELEMENT_SP},
     {.name = "wide", .type = BB_ELEMENT_DP}, {.name = "good", .type = BB_ELEMENT_B},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shipped records: which files are read, and which records hold for which device.
+// Shipped records: files that are read, and devices to which their records apply.
 #include "sim/kernels/wisdom.h"
 #include "solvers/kernels/kernel_manager.h"
 #include "tests/sim/fixture.h"
@@ -63,8 +63,8 @@ static void check_choice(const bb_wisdom_key *wanted, const char *variant, const
     assert_string_equal(told, origin);
 }
 
-// The driver and the compiler may be others, the version of the text may not; the order of sums is
-// the kernel's.
+// Driver and compiler may differ, the version of the text may not; the order of summation is the
+// kernel's.
 TEST(records_of_the_device_come_first)
 {
     bb_wisdom_key wanted = key;
@@ -75,7 +75,7 @@ TEST(records_of_the_device_come_first)
     check_choice(&wanted, "group64x1", "tuned, shipped for G");
 }
 
-// Beyond a factor of four of any extent a record does not count.
+// Beyond a factor of four in any extent a record does not apply.
 TEST(records_are_of_sizes_nearby)
 {
     bb_wisdom_key wanted = key;
@@ -122,7 +122,7 @@ TEST(records_of_a_device_are_counted)
     assert_int_equal(count, 0);
 }
 
-// The working folder's files of the same name replace those of the share folder.
+// Files of the working folder replace those of the same name in the share folder.
 TEST(the_working_folder_comes_first)
 {
     assert_int_equal(system("mkdir -p configs/kernels && cp -r share/configs/kernels/tuned "
@@ -139,7 +139,8 @@ TEST(a_damaged_file_is_left_out)
     assert_int_equal(unlink("share/configs/kernels/tuned/c.yaml"), 0);
 }
 
-// A record of the current text is of a shipped kernel as it is described now, and has won.
+// Every record of the current version belongs to a shipped kernel in its present form and is a
+// winner.
 TEST(shipped_files_are_current)
 {
     autorelease(bb_wisdom_file) file = {0};

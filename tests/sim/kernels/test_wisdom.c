@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files of measured variants: records come back as they were written, torn and hostile files, two
-// writers at once, and which record is taken.
+// Files of measured variants: records read back unchanged, incomplete and hostile files, two
+// concurrent writers, and the selected record.
 #include "core/memory.h"
 #include "tests/sim/kernels/best_record.h"
 #include "tests/solvers/kernels/manager_program.h"
@@ -95,7 +95,7 @@ TEST(a_torn_line_is_dropped_and_taken_away)
     assert_int_equal(count_records(), 1);
 }
 
-// What is longer than a reader takes would be lost as a whole.
+// A file above the reader's limit would be lost as a whole.
 TEST(a_file_grows_as_far_as_it_is_read)
 {
     const bb_wisdom_record record = record_of("group64x4", BB_TRIAL_RIGHT, 1.0);
@@ -198,7 +198,7 @@ TEST(two_writers_lose_nothing)
     assert_int_equal(count_records(), 2 * WRITES);
 }
 
-// Which variant is taken of these records, "" for none.
+// Checks the variant selected from these records, "" for none.
 static void expect_choice(const bb_wisdom_record *records, int count, bool may_reorder,
                           const char *variant, bool exact)
 {
@@ -219,7 +219,7 @@ TEST(the_nearest_best_is_taken)
         record_of("group256x1", BB_TRIAL_RIGHT, 0.5), record_of("group512x1", BB_TRIAL_WRONG, NAN),
         record_of("group32x1", BB_TRIAL_SLOW, 9.0),
     };
-    expect_choice(records, 5, false, "group128x1", true); // the last that has won
+    expect_choice(records, 5, false, "group128x1", true); // the last winner
     expect_choice(records, 0, false, "", false);
     records[0].sizes.items = far;
     records[1].sizes.items = near;
@@ -267,7 +267,7 @@ TEST(records_of_other_things_do_not_count)
         assert_int_equal(bb_wisdom_record_fit(&record, &key), BB_WISDOM_STALE);
         expect_choice(&record, 1, true, "", false);
     }
-    record = record_of("tile64", BB_TRIAL_BEST, 1.0); // none of cuda
+    record = record_of("tile64", BB_TRIAL_BEST, 1.0); // none for cuda
     expect_choice(&record, 1, true, "", false);
 }
 

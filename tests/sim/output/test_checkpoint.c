@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checkpoints of another subject are refused by a message with the groups that differ, and saves
-// that take long are put off.
+// Checkpoints of another subject are refused with the differing groups, and saves that take long
+// are postponed.
 #include "core/clock.h"
 #include "sim/output/checkpoint.h"
 #include "tests/sim/fixture.h"
@@ -29,7 +29,7 @@ TEST(others_are_refused)
     }
 }
 
-// A clock that goes on by a second whenever it is read: a save takes one.
+// Clock that advances by a second with each reading: a save takes one second.
 static int64_t seconds;
 
 static int64_t count_seconds(void)
@@ -37,13 +37,14 @@ static int64_t count_seconds(void)
     return ++seconds * 1000000000;
 }
 
-// Without a word on it, or with seconds, a save waits for nine times what the last one took.
+// By default, or with an interval in seconds, a save is postponed by nine times the duration of the
+// last one.
 TEST(dear_saves_are_put_off)
 {
     static const bb_clock counting = {count_seconds, NULL};
     static const struct {
         double every_s;
-        int64_t wait; // seconds from one save to the next that is due
+        int64_t wait; // seconds between saves that are due
     } cases[] = {
         {NAN, 9},
         {0.0, 1},
@@ -63,7 +64,7 @@ TEST(dear_saves_are_put_off)
         while (!bb_restart_is_due(&restart, false)) {
             assert_true(seconds < begin + 100);
         }
-        // Where always one is due the clock need not be read.
+        // If a save is always due, the clock need not be read.
         assert_true(seconds - begin == cases[c].wait || (cases[c].wait == 1 && seconds == begin));
         check_ok(bb_restart_write(&restart, NULL, 0));
         assert_true(bb_restart_is_due(&restart, true));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files are whole or absent: full disks, limits, kills and signals while they are written.
+// Files are complete or absent: full disks, limits, kills and signals during writing.
 #include "core/file.h"
 #include "core/interrupt.h"
 #include "core/store.h"
@@ -37,7 +37,7 @@ static bool is_whole(const char *path)
     return length == BYTES && memcmp(content, pattern, BYTES) == 0;
 }
 
-// Files in a folder whose names end in `ending`.
+// Number of files in a folder whose names end with `ending`.
 static int count_files(const char *folder, const char *ending)
 {
     int count = 0;
@@ -65,7 +65,7 @@ TEST(writing_and_replacing)
     assert_int_equal(count_files(".", ".part"), 0);
 }
 
-// One file under four names, and another that is not read.
+// One file under four names, and another one that is not an input.
 TEST(an_output_is_no_file_that_is_read)
 {
     static const char *const names[] = {"read.h5", "./read.h5", "hard.h5", "soft.h5"};
@@ -84,7 +84,8 @@ TEST(an_output_is_no_file_that_is_read)
                     "the file 'read.h5' that is read");
     }
     check_ok(bb_file_check("free.h5", false, true, 0, &inputs));
-    check_ok(bb_file_check("-", false, true, 0, &inputs)); // a file of that name, not stdin
+    check_ok(
+        bb_file_check("-", false, true, 0, &inputs)); // a file of that name, not standard input
     assert_true(is_whole("read.h5"));
 }
 
@@ -98,7 +99,7 @@ TEST(a_file_that_is_replaced_keeps_its_permissions)
     assert_int_equal(about.st_mode & 07777, 0640);
 }
 
-// A process that is number 1 of a space of its own, as in a container.
+// Starts a process with number 1 in a separate namespace, as in a container.
 static pid_t start_alone(bb_status (*act)(int), int number)
 {
     const pid_t outer = fork();
@@ -126,7 +127,7 @@ done:
     return status;
 }
 
-// Processes of two containers may have the same number, and write the same file.
+// Processes in two containers may have the same number and write the same file.
 TEST(equal_process_numbers_do_not_meet)
 {
     pid_t children[2];
@@ -141,7 +142,7 @@ TEST(equal_process_numbers_do_not_meet)
         assert_true(refused || (WIFEXITED(how) && WEXITSTATUS(how) == 0));
     }
     if (refused) {
-        skip(); // spaces of process numbers are not to be had here
+        skip(); // process namespaces are not available
     }
     assert_true(is_whole("shared.h5"));
     assert_int_equal(count_files(".", ".part"), 0);
@@ -159,7 +160,7 @@ TEST(folders_that_are_none)
     check_fails(bb_file_check("", false, true, 0, NULL), BB_IO, "names no file");
     assert_int_equal(mkdir("folder", 0777), 0);
     check_fails(bb_file_check("folder", false, true, 0, NULL), BB_IO, "it is a folder");
-    // Never rename over a device.
+    // A device is never replaced by a rename.
     check_fails(bb_file_check("/dev/full", false, true, 0, NULL), BB_IO, "no regular file");
     check_fails(bb_file_write("missing/a.h5", false, pattern, BYTES), BB_IO, "No such file");
 }
@@ -218,7 +219,7 @@ static void wait_nanoseconds(long nanoseconds)
     (void)nanosleep(&pause, NULL);
 }
 
-// A child that writes the same file again and again, killed at some instant.
+// Starts a child that writes the same file repeatedly, and kills it after a delay.
 static void kill_a_writer(int signal_number, long after, int *how)
 {
     pid_t child = fork();
@@ -265,8 +266,8 @@ TEST(signals_remove_the_part)
     }
 }
 
-// Temporary files get their names by this call, which the linker takes before the C library's: a
-// signal may come just before, when all is written.
+// Temporary files get their names by this call, which the linker takes before the C library's: the
+// signal arrives just before the rename, when all is written.
 static int signal_before_rename;
 
 int rename(const char *source, const char *target)
@@ -308,7 +309,7 @@ TEST(a_signal_before_the_name_removes_the_part)
         assert_int_equal(count_files(".", ".store"), 0);
         assert_int_equal(access("victim.h5", F_OK), -1);
     }
-    save_to_store(); // what would have come
+    save_to_store(); // the output that would have followed
     assert_int_equal(count_files(".", ".store"), 1);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The short table, its answer, and its forms for programs and papers.
+// Short table, its answer, and its forms for programs and papers.
 #include "sim/output/cell.h"
 #include "sim/output/grid.h"
 #include "sim/output/grid_format.h"
@@ -52,7 +52,7 @@ TEST(the_short_table_leads_with_its_answer, .setup_func = enter, .teardown_func 
                 "* on the Pareto front of overlay error [nm] and bytes\n");
 }
 
-// Counts have no decimals, in sentence and table; other numbers without a unit keep them.
+// Counts have no decimals in sentence and table; other numbers without a unit have decimals.
 TEST(counts_are_whole)
 {
     static const char *const names[] = {"reference", "fp16", "e4m3"};
@@ -76,7 +76,7 @@ TEST(counts_are_whole)
     assert_non_null(strstr(text.data, "\n* fp16                  3  4.000   1.000\n"));
 }
 
-// Prices that are not of one definition stand side by side: each file's is told.
+// Prices with different definitions are shown together: the definition of each file is printed.
 TEST(definitions_of_several_files_are_told_where_they_differ, .setup_func = enter,
      .teardown_func = leave)
 {
@@ -116,7 +116,8 @@ TEST(answers_name_the_least_within_a_price, .setup_func = enter, .teardown_func 
                   "of a cpu, which emulates narrow formats.");
     expect_answer(1.0, BB_FRONT_JOULES,
                   "Reference: 8.000 MB. No pipeline within overlay error 1 nm has a known energy.");
-    front.costs[2].measures[BB_FRONT_BYTES] = 0.05e6; // 8 MB over that is no number of two digits
+    front.costs[2].measures[BB_FRONT_BYTES] =
+        0.05e6; // 8 MB divided by it is not a number of two digits
     expect_answer(1.0, BB_FRONT_BYTES,
                   "Reference: 8.000 MB. Fewest bytes within overlay error 1 nm: fp16 (overlay "
                   "error 0.5000 nm, 0.05000 MB, 160 times fewer than the reference).");
@@ -134,7 +135,7 @@ TEST(answers_name_the_least_within_a_price, .setup_func = enter, .teardown_func 
                   "Reference: 8.000 MB. No pipeline is within overlay error 0.01 nm.");
 }
 
-// Bytes are compared with fp32's where the results have that ratio; the whole front is for --full.
+// Bytes are compared with fp32 if the results have that ratio; the whole front needs --full.
 TEST(answers_compare_bytes_with_fp32, .setup_func = enter, .teardown_func = leave)
 {
     static const double ratios[] = {0.5, 1.0, 2.0, 2.0};
@@ -149,7 +150,7 @@ TEST(answers_compare_bytes_with_fp32, .setup_func = enter, .teardown_func = leav
                        "2.000 MB, 2 times fewer than fp32).");
 }
 
-// In CSV what is stored comes back to the bit, and NaN is empty.
+// CSV preserves the stored bits, and NaN is empty.
 TEST(csv_is_exact, .setup_func = enter, .teardown_func = leave)
 {
     autorelease(bb_grid) grid = {0};
@@ -219,7 +220,7 @@ TEST(names_that_are_not_there_are_refused, .setup_func = enter, .teardown_func =
     check_fails(bb_grid_check_names("fp16,hp", &source, 1), BB_INVALID, "(did you mean hp3?)");
 }
 
-// A line of a terminal, by its columns.
+// Largest display width of a line.
 static int widest(const char *text)
 {
     char line[2000];
@@ -243,7 +244,7 @@ static int count_of(const char *text, const char *part)
     return count;
 }
 
-// Long names are cut to different texts; columns beyond the width follow below.
+// Long names are shortened to different texts; columns beyond the width follow below.
 TEST(tables_keep_to_80_columns, .setup_func = enter, .teardown_func = leave)
 {
     enum { MANY = 12 };
@@ -273,7 +274,7 @@ TEST(tables_keep_to_80_columns, .setup_func = enter, .teardown_func = leave)
     assert_int_equal(widest(bb_text_string(&text)), 66);
     assert_true(widest(bb_text_string(&text)) <= BB_SUMMARY_WIDTH);
     assert_int_equal(count_of(bb_text_string(&text), "overlay_number_"), MANY);
-    // Each name once a block, no two alike.
+    // Each name once in each block, all different.
     const int blocks = count_of(bb_text_string(&text), "  pipeline");
     for (const char *line = strstr(bb_text_string(&text), "\n  a"); line != NULL;
          line = strstr(line + 1, "\n  a")) {
@@ -295,11 +296,11 @@ TEST(cells_have_the_columns_of_a_terminal, .setup_func = enter, .teardown_func =
         {"e\xCC\x81", "e\xCC\x81", 1},
         {"\xE6\xBC\xA2\xE5\xAD\x97", "\xE6\xBC\xA2\xE5\xAD\x97", 4},
         {"a\x1b[31m\n\tb", "a?[31m??b", 9},
-        {"\xC2\x9B", "?", 1}, // CSI in one character
+        {"\xC2\x9B", "?", 1}, // CSI as one character
         {"a\xE2\x80\xAE"
          "b",
          "a?b", 3},                 // right to left
-        {"\xFFz\xC3", "?z?", 3},    // no UTF-8, and a character that ends early
+        {"\xFFz\xC3", "?z?", 3},    // not UTF-8, and a truncated character
         {"\xC0\x9B", "??", 2},      // an escape in two bytes
         {"\xED\xA0\x80", "???", 3}, // a surrogate
     };
@@ -313,7 +314,7 @@ TEST(cells_have_the_columns_of_a_terminal, .setup_func = enter, .teardown_func =
     expect_text(&text, "  \xE6\xBC\xA2");
     check_ok(bb_cell_add("\xC3\xA9", 3, &text));
     expect_text(&text, "\xC3\xA9  ");
-    // Half of a wide character is none.
+    // Half of a wide character is not shown.
     check_ok(bb_cell_add_cut("\xE6\xBC\xA2\xE5\xAD\x97xyz", 6, 2, &text));
     expect_text(&text, "\xE6\xBC\xA2\xE2\x80\xA6yz ");
     check_ok(bb_cell_add_lines("one two three  four", 8, &text));

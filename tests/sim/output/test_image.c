@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is written is what is read, by our reader and by xarray with both of its engines.
+// Written results are read back by our reader and by xarray with both of its engines.
 #include "core/file.h"
 #include "core/memory.h"
 #include "sim/output/image.h"
@@ -44,7 +44,7 @@ TEST(files_read_back_bit_for_bit)
     assert_string_equal(bb_results_note_text(back, "", "title"), "a fixture");
 }
 
-// The file of the former schema: the root without the table, and its number.
+// File of the former schema: the root without the table, and its number.
 TEST(other_schemas_are_told_apart)
 {
     autoptr(bb_results) results = fixture_results();
@@ -91,7 +91,7 @@ TEST(unfinished_results_are_refused)
     assert_null(back);
 }
 
-// A provenance with a long configuration, as a run records it.
+// Adds a provenance with a long configuration, as recorded by a run.
 static void add_configuration(bb_results *results)
 {
     enum { LONG = 80000 };

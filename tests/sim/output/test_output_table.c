@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Declared results: what a table publishes from records, refuses, finds again and lists.
+// Declared results: tables published from records, refused, found again and listed.
 #include "sim/output/output_table.h"
 #include "tests/sim/fixture.h"
 

@@ -15,7 +15,7 @@ static bb_results *record(int count, char *const *arguments)
     return results;
 }
 
-// The shell takes the recorded line apart into the arguments that were given.
+// The shell splits the recorded line into the original arguments.
 TEST(sh_reads_the_command_back)
 {
     static char given[][32] = {"printf", "%s\\n",     "it's",         "'",           "a b",

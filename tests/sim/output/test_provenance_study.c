@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// /study: what a study's keys are called there, what of them is absent, and how lists and records
-// stand along their axes.
+// /study: names of a study's keys, absent keys, and axes of lists and records.
 #include "sim/output/provenance.h"
 #include "sim/run/experiment.h"
 #include "tests/sim/fixture.h"
@@ -146,7 +145,7 @@ TEST(keys_are_numbers_and_texts)
     assert_true(find(results, "fast")->numbers[0] == 1.0);
     assert_string_equal(find(results, "file")->texts[0], "/a/rows.h5");
     assert_true(find(results, "air_r0_m")->numbers[0] == 0.15);
-    // What is unset is absent, and a group of nothing else.
+    // Unset keys are absent, as are groups with only unset keys.
     assert_null(bb_results_find(results, "study/unset_m"));
     assert_null(bb_results_find(results, "study/other_r0_m"));
     assert_null(bb_results_find(results, "study/other_layer"));
@@ -174,7 +173,7 @@ TEST(records_stand_along_axes)
     assert_true(find(results, "air_layer")->is_axis && !find(results, "air_layer")->is_text);
     assert_string_equal(bb_results_note_text(results, "study/air_layer_height_m", "key"),
                         "air.layers.N.height_m");
-    // A list in a record has an axis of items; what a record lacks of it is NaN.
+    // A list in a record has an axis of items; missing items are NaN.
     const bb_dataset *part = find(results, "air_layer_shares");
     assert_true(part->rank == 2 && part->shape[0] == 2 && part->shape[1] == 2);
     assert_string_equal(part->axes[1], "air_layer_shares_item");
@@ -188,7 +187,7 @@ TEST(records_stand_along_axes)
     assert_string_equal(storage->texts[1], "");
     const bb_dataset *bits = find(results, "pipeline_bits");
     assert_true(isnan(bits->numbers[0]) && bits->numbers[1] == 8.0);
-    // Records in records: as many as the most, NaN where a record has fewer.
+    // Records in records: the largest number, NaN for missing ones.
     const bb_dataset *trials = find(results, "pipeline_trial_height_m");
     assert_true(trials->rank == 2 && trials->shape[0] == 3 && trials->shape[1] == 2);
     assert_true(isnan(trials->numbers[0]) && trials->numbers[3] == 2.0 &&
@@ -214,7 +213,7 @@ TEST(digests_do_not_see_it_and_a_table_declares_it)
     }
 }
 
-// Names of all datasets that a schema can give, by the rule that the page of outputs states.
+// Names of all datasets that a schema can give, by the rule of the outputs page.
 typedef struct name_list {
     char names[1024][160];
     int count;

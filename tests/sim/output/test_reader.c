@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Foreign, truncated and bit-flipped files: an error that says so, never a crash, a hang or
-// silence.
+// Foreign, truncated and bit-flipped files: an error message, never a crash, a hang or wrong data.
 #include "core/file.h"
 #include "core/isolation.h"
 #include "core/memory.h"
@@ -38,7 +37,7 @@ static void leave(void)
     BB_RELEASE(&image);
 }
 
-// In a child: reads m.h5 and holds what it reads, where it reads anything, to the digest.
+// In a child process: reads m.h5 and, if it can be read, verifies the digest.
 static bb_status read_mutant(void *context)
 {
     bb_status status = BB_OK;
@@ -80,7 +79,7 @@ TEST_FULL(flipped_bits_are_seen_or_harmless)
         uint32_t words[4];
         memcpy(mutant, image, (size_t)image_bytes);
         bb_random_words(11, BB_STREAM_SELF_TEST, i, words);
-        // Half of them in the first bytes, where the structure of the file begins.
+        // Half of them in the first bytes, which contain the structure of the file.
         uint32_t range = i % 2 == 0 ? (uint32_t)image_bytes : 4096;
         for (int flips = 0; flips < 1 + (int)(words[2] % 4); ++flips) {
             mutant[(words[0] + (uint32_t)flips * words[3]) % range] ^=
@@ -102,7 +101,7 @@ TEST(foreign_files_are_refused)
     check_fails(bb_reader_read("empty.h5", &results), BB_IO, "not an HDF5 file");
     check_fails(bb_reader_read("none.h5", &results), BB_IO, "No such file");
     check_fails(bb_reader_read(".", &results), BB_IO, "not a regular file");
-    // HDF5, but not ours.
+    // HDF5, but not of this program.
     check_ok(bb_results_create(&results));
     check_ok(bb_results_note(results, "", "title", "someone else's"));
     write_results(results, "foreign.h5");
@@ -111,7 +110,7 @@ TEST(foreign_files_are_refused)
     assert_null(results);
 }
 
-// The fixture with two groups more, an operator, and a text longer than any buffer.
+// The fixture with two more groups, an operator, and a text longer than any buffer.
 static bb_results *write_groups(const char *path)
 {
     static const double matrix[6] = {1, 2, 3, 4, 5, 6};
@@ -229,7 +228,7 @@ static bb_status print(void *context)
     return BB_OK;
 }
 
-// Runs the task with stdout at `end`, in a process of its own; its wait status.
+// Runs the task with stdout at `end` in a separate process; returns its wait status.
 static int run_printing(int end)
 {
     int how = 0;
@@ -247,13 +246,13 @@ static int run_printing(int end)
     return how;
 }
 
-// bitbudget show FILE | head: the reader that leaves is no damaged file.
+// bitbudget show FILE | head: a closed pipe is not a damaged file.
 static void caught(int number)
 {
     (void)number;
 }
 
-// Ended by SIGTERM, where no handler of the parent's takes it; SIGHUP stays ignored.
+// Ended by SIGTERM, because no handler of the parent handles it; SIGHUP remains ignored.
 static bb_status end(void *context)
 {
     (void)context;
@@ -297,8 +296,7 @@ TEST(crashes_and_hangs_become_errors)
     check_fails(bb_isolation_run("x.h5", 5, refuse, who), BB_IO, "a message of the child");
 }
 
-// A file whose digest fits, of names that are numbers: no command asks for texts that are not
-// there.
+// A file with a correct digest whose names are numbers: commands must not access missing texts.
 TEST(names_are_texts)
 {
     static const char *const paths[] = {"results/pipeline", "results/status"};

@@ -22,7 +22,7 @@ TEST(mistakes_are_refused)
                 "exists already");
     check_fails(results_values(results, "results/x", "1", "", "target", NULL), BB_INVALID,
                 "no axis 'target'");
-    // A scale in a sibling group cannot be read by netCDF.
+    // netCDF cannot read a scale in a sibling group.
     check_fails(results_values(results, "detail/x", "1", "", "pipeline", NULL), BB_INVALID,
                 "no axis 'pipeline'");
     check_fails(results_values(results, "results/x", "1", "", "status", NULL), BB_INVALID,
@@ -69,7 +69,7 @@ TEST(what_is_dropped_leaves_room_for_another)
     assert_int_equal(bb_results_find(results, "results/total")->rank, 1);
     assert_true(bb_results_find(results, "results/by")->numbers[7] == 8.0);
     check_fails(bb_results_drop(results, "results/none"), BB_INVALID, "no result 'results/none'");
-    // Others stand over it, in its group or below the root.
+    // Other datasets use this axis, in its group or below the root.
     check_fails(bb_results_drop(results, "results/step"), BB_INVALID, "axis 'results/step'");
     check_fails(bb_results_drop(results, "wavelength"), BB_INVALID, "axis 'wavelength'");
 }

@@ -59,7 +59,8 @@ TEST(dominated_pipelines_are_not_marked)
     assert_non_null(strstr(text.data, "no pipeline is within overlay error [nm] 1e-09"));
 }
 
-// Marks of fp32 and fp16 with some times in ms, on a device, where fp32 has fp16's bytes and price.
+// Marks of fp32 and fp16 with given times in ms on a device, where fp32 has the bytes and price of
+// fp16.
 static void check_marks(const char *device, double fp32_ms, double fp16_ms, const char *marks)
 {
     const char *const devices[] = {device, device, device, "cpu"};
@@ -83,7 +84,7 @@ static void check_marks(const char *device, double fp32_ms, double fp16_ms, cons
     }
 }
 
-// A cpu's time marks nothing; a GPU's does, but for differences that come and go.
+// Times of a cpu mark nothing; times of a GPU do, except differences within the noise.
 TEST(time_counts_where_it_is_the_formats)
 {
     check_marks("cpu", 1.0, 5.0, "**");
@@ -93,7 +94,7 @@ TEST(time_counts_where_it_is_the_formats)
     check_marks("cuda", 1.08, 1.0, "**");
 }
 
-// A format that loses the whole correction has the fewest bytes and is worth nothing.
+// A format without any remaining correction has the fewest bytes but is excluded.
 TEST(a_lost_answer_is_never_marked)
 {
     static const double errors[] = {0.0, 1e-6, 0.9996, NAN};
@@ -107,7 +108,7 @@ TEST(a_lost_answer_is_never_marked)
     assert_non_null(strstr(text.data, "\n  fp16 "));
 }
 
-// A pipeline whose corrections come late is not cheap because its format is.
+// A pipeline with late corrections is not cheap because of its format.
 TEST(a_residual_is_part_of_the_price)
 {
     static const double residual[] = {0.0, 0.9, 0.5, NAN};
@@ -121,7 +122,7 @@ TEST(a_residual_is_part_of_the_price)
     assert_non_null(strstr(text.data, "0.02: reference (loss 0"));
 }
 
-// The worst draw is the price; a pipeline that is lost in some draws is no choice.
+// The worst draw is the price; a pipeline that is lost in some draws is excluded.
 TEST(the_worst_draw_is_the_headline)
 {
     static const char *const names[] = {"reference", "fp32", "fp16", "hp3"};
@@ -154,7 +155,7 @@ TEST(the_worst_draw_is_the_headline)
     assert_non_null(strstr(text.data, "\n  fp16       unsafe "));
     assert_non_null(strstr(text.data, "0.02: reference (loss 0"));
     bb_text_release(&text);
-    // A lone price gives its place.
+    // With a single price, the worst draw replaces it.
     check_ok(bb_summary_write_full(bb_experiment_find(&bb_experiments, "ao"), results, 0.5, &text));
     assert_non_null(strstr(text.data, "status   strehl loss (worst of 16)   operator [MB]"));
     assert_non_null(strstr(text.data, "0.5: fp32 (loss 0.03000"));
@@ -185,7 +186,7 @@ static void check_loss_marks(const double losses[3], const char *marks)
     }
 }
 
-// A negative loss is no gain over the reference; one within its rounding is none.
+// A negative loss is not a gain over the reference; one within its rounding error is 0.
 TEST(rounding_that_raises_the_score_is_no_gain)
 {
     check_loss_marks((const double[3]){0.0, -5.9e-9, 1e-5}, "***");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Statistics of latencies by hand: quantiles, bounds on rates, worst steps, histogram, series.
+// Statistics of latencies computed manually: quantiles, bounds on rates, worst steps, histogram,
+// series.
 #include "sim/realtime/realtime_report.h"
 #include "tests/check.h"
 
@@ -10,8 +11,8 @@ enum { STEPS = 1000 };
 enum { LIGHT, HEAT, DARK };
 enum { STATE, INPUT, OUTPUTS = 3 };
 
-// Latencies of 1 to 1000 us in a scrambled order: 7 and 1000 have no common divisor. Every fourth
-// step is dark, and has no outputs.
+// Latencies of 1 to 1000 us in a scrambled order: 7 and 1000 are coprime. Every fourth step is dark
+// and has no outputs.
 static void fill(bb_step_record records[STEPS])
 {
     for (int i = 0; i < STEPS; ++i) {
@@ -79,7 +80,7 @@ TEST(bounds_on_rates)
         check_close(gsl_cdf_binomial_P((unsigned)cases[i].misses, p, (unsigned)cases[i].count),
                     0.05, 1e-8, 1.0);
     }
-    // One of ten: 1 - 0.6058 by the tables of the binomial distribution.
+    // One of ten: 1 - 0.6058 by tables of the binomial distribution.
     check_close(bb_latency_miss_bound(1, 10), 0.3942, 1e-4, 1.0);
     // Three over the count is just above the exact bound without a miss, 1 - 0.05^(1 / n).
     assert_true(3.0 / 1000.0 > 1.0 - pow(0.05, 1e-3));

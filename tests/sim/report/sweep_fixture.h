@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A collected sweep by hand, as 'sweep collect' writes one: two values of r0 by three widths of a
-// pipeline's own key, and texts that mean markup where they are not escaped.
+// Collected sweep, written manually like a file of 'sweep collect': two values of r0 by three
+// widths of a pipeline's key, and texts that are markup unless escaped.
 #ifndef BB_TESTS_SIM_REPORT_SWEEP_FIXTURE_H
 #define BB_TESTS_SIM_REPORT_SWEEP_FIXTURE_H
 
@@ -16,8 +16,8 @@
 #define SWEEP_FIXTURE_TITLE "</script><img src=x onerror=alert(1)>"
 #define SWEEP_FIXTURE_NAME  "h'\"<b>&3"
 
-/// Points in the order r0, width; pipelines reference, sp and the one of hostile name, which has
-/// the key width, costs 0.001 (1 + r0 number + width) and fails at r0 0.2 and width 0.
+/// Points in the order r0, width; pipelines reference, sp and the one with a hostile name, which
+/// has the key width, the loss 0.001 (1 + r0 number + width), and fails at r0 0.2 and width 0.
 static inline bb_status sweep_fixture_fill(bb_results *results)
 {
     bb_status status = BB_OK;
@@ -65,7 +65,7 @@ done:
     return status;
 }
 
-/// /statistics of the same, five choices.
+/// Adds /statistics of the same sweep with five choices.
 static inline bb_status sweep_fixture_judge(bb_results *results)
 {
     bb_status status = BB_OK;
@@ -100,7 +100,7 @@ done:
 
 static bb_results *results; // of the group
 
-/// Both, whole, as results and as the file s.h5 of the present folder.
+/// Both parts, as results and as the file s.h5 of the working folder.
 static inline int sweep_fixture_begin(void)
 {
     check_ok(bb_hdf5_library_start());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Texts that gnuplot gets: names as they are whatever is in them, sizes, places of names.
+// Texts passed to gnuplot: names with arbitrary characters, sizes, positions of names.
 #include "sim/report/cloud.h"
 #include "sim/report/gnuplot.h"
 #include "tests/sim/fixture.h"
@@ -19,7 +19,7 @@ TEST(texts_show_as_they_are)
     said(BB_FIGURE_SVG, "hp2_band-3", "set label 'hp2\\_band-3'\n");
     said(BB_FIGURE_PDF, "a'b{c}^d@e&f~g\\h", "set label 'a{\\047}b\\{c\\}\\^d\\@e\\&f\\~g\\\\h'\n");
     said(BB_FIGURE_PNG, "`touch x` \n\"$PATH\"", "set label '`touch x` ?\"$PATH\"'\n");
-    // Quotes by their numbers: gnuplot reads two in a row as one, but not four as two.
+    // Quotes by their codes: gnuplot reads two in a row as one, but not four as two.
     said(BB_FIGURE_TEX, "50%_a'\\\"x",
          "set label '\\fontsize{8}{9.6}\\selectfont 50\\%\\_a{\\char39}\\textbackslash{}"
          "{\\ttfamily\\char34}x'\n");
@@ -56,8 +56,8 @@ static bool meet(const bb_placement *a, const bb_placement *b)
            fabs(a->name_y - b->name_y) < 0.5 * (a->height + b->height);
 }
 
-// Twelve points on top of each other and one in a corner: no names meet, none leaves the axes or
-// covers what is kept.
+// Twelve coincident points and one in a corner: no names overlap, leave the axes or cover reserved
+// regions.
 TEST(names_do_not_meet)
 {
     enum { COUNT = 13 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget export: pixels come back to the bit, headers say what they are, and what cannot be
-// exported is refused with what can be done.
+// bitbudget export: pixels are bit-identical, headers describe them, and refusals name a remedy.
 #include "sim/input/fits_image.h"
 #include "sim/output/reader.h"
 #include "sim/report/fits_export.h"
@@ -30,7 +29,7 @@ TEST_GROUP(.has_folder = true, .begin = fixture_start_hdf5);
 
 #else
 
-static bb_results *results; // of full.h5, operators included
+static bb_results *results; // of full.h5, including operators
 
 static int make_files(void)
 {
@@ -40,7 +39,7 @@ static int make_files(void)
                 "title=50 % of \xc3\xa9toiles");
     CALL_EXPECT(0, "results: bare.h5", "run", CONFIG_AO_SMALL, "-q", "-o", "bare.h5");
     CALL("export", "full.h5", "-o", "full.fits");
-    // Of the pipeline that failed there is nothing, which is said.
+    // Parts of the failed pipeline are skipped with a message.
     program_expect(&run, 0, "export: full.fits");
     program_expect(&run, 0, "skipping R_3_0 of pipeline hp2, status not_spd");
     program_expect(&run, 0, "skipping PSF_3_1_0 of pipeline hp2, status not_spd");
@@ -182,7 +181,7 @@ static const char two_targets[] =
     "targets: [{x_arcsec: 0.0, y_arcsec: 0.0}, {x_arcsec: 12.0, y_arcsec: -7.0}]\n"
     "pipelines:\n  - {name: reference, arithmetic: dp}\n";
 
-// Runs that study into NAME.h5, exports it to NAME.fits and reads its results, operators included.
+// Runs that study into NAME.h5, exports it to NAME.fits and reads its results, including operators.
 static bb_results *export_targets(const char *name, const char *key, const char *other)
 {
     char files[2][32];
@@ -206,8 +205,8 @@ static bool has_part(const char *path, const char *part)
     return found;
 }
 
-// The mean of the reconstructors of all targets (glao), which has no direction of its own, or that
-// of the first (ltao).
+// Mean of the reconstructors of all targets (glao), which has no direction, or that of the first
+// (ltao).
 TEST(a_reconstructor_of_all_targets_is_exported)
 {
     static const char *const corrections[] = {"correction=glao", "correction=ltao"};
@@ -239,7 +238,7 @@ TEST(a_reconstructor_of_all_targets_is_exported)
     }
 }
 
-// Column `number` of a table has the values of a dataset.
+// Checks that column `number` of a table has the values of a dataset.
 static void check_column(const char *path, const char *part, int number, const char *title,
                          const bb_dataset *expected)
 {
@@ -269,7 +268,7 @@ static void check_commands(const char *path, const char *part, double rows)
     close_part(file);
 }
 
-// Beside the reference, whose rows are slopes.
+// Together with the reference, whose rows are slopes.
 TEST(commands_have_their_unit_and_actuators)
 {
     static const char *const titles[] = {"MIRROR", "HEIGHT", "X", "Y"};
@@ -322,7 +321,7 @@ TEST(commands_of_several_mirrors_are_exported)
     close_part(file);
 }
 
-// Columns STAR and AXIS of the table are those that the operator's columns have.
+// Columns STAR and AXIS of the table match the operator's columns.
 TEST(slopes_have_a_table)
 {
     fitsfile *file = open_part("SLOPES");
@@ -356,7 +355,7 @@ TEST(images_and_pupil_have_scales)
     check_text(file, "BUNIT", "");
     check_number(number_of(file, "CDELT1"), pixel->numbers[3]);
     assert_true(pixel->numbers[3] > pixel->numbers[2]); // the longer wavelength
-    // The brightest pixel of a good image lies on the axis.
+    // The brightest pixel of a good image is on the axis.
     assert_true(number_of(file, "CRPIX1") == 65.0 && number_of(file, "CRVAL2") == 0.0);
     assert_true(number_of(file, "WAVELEN") == 2.2);
     check_number(number_of(file, "STREHL"), strehl->numbers[(2 * 2 + 1) * 2 + 1]);
@@ -374,7 +373,7 @@ TEST(images_and_pupil_have_scales)
     const double step = number_of(file, "CDELT1");
     const double points = number_of(file, "NAXIS1");
     assert_true(number_of(file, "CRPIX1") == 0.5 * (points + 1.0));
-    // The points of the pupil are those of its diameter.
+    // The points of the pupil are within its diameter.
     assert_true((points - 1.0) * step <= 8.0 + 1e-9 && (points + 1.0) * step > 8.0);
     close_part(file);
 }
@@ -386,7 +385,7 @@ TEST(every_part_has_checksums_and_a_date)
     int parts = 0;
     assert_int_equal(fits_open_diskfile(&file, "full.fits", READONLY, &code), 0);
     assert_int_equal(fits_get_num_hdus(file, &parts, &code), 0);
-    // Primary; R, images of the pipelines that finished, two targets, two wavelengths; tables;
+    // Primary HDU; R, images of the successful pipelines, two targets, two wavelengths; tables;
     // pupil.
     assert_true(parts > 20);
     for (int p = 1; p <= parts; ++p) {
@@ -432,7 +431,8 @@ TEST(what_failed_is_not_there)
     assert_true(is_absent("x.fits"));
 }
 
-// A title of 320 bytes is whole; images of a study without `images: all` have the scale of all.
+// A title of 320 bytes is complete; images of a study without `images: all` have the same scale as
+// those of all.
 TEST(bare_files_have_whole_headers)
 {
     char title[321];
@@ -479,7 +479,7 @@ TEST_FULL(other_experiments_have_what_they_have)
     CALL_EXPECT(2, "'wafer.h5' is a result of wafer, which has no reconstructors, images or pupil",
                 "export", "wafer.h5", "-o", "wafer.fits");
     assert_true(is_absent("wafer.fits"));
-    // A reconstructor of matrices of the user's: no telescope, no slopes, no images.
+    // A reconstructor of user-supplied matrices: no telescope, slopes or images.
     CALL_EXPECT(0, "results: matrix.h5", "run",
                 BB_SOURCE_DIR "/tests/configs/small/reconstructor.yaml", "-q", "-o", "matrix.h5",
                 "--dump", "R", "covariance.file=full.h5", "cross_covariance.file=full.h5",
@@ -493,7 +493,7 @@ TEST_FULL(other_experiments_have_what_they_have)
     bb_fits_image_release(&image);
 }
 
-// What another program may have done to groups that no digest holds.
+// Changes by another program in groups that no digest covers.
 TEST(foreign_groups_are_not_trusted)
 {
     fitsfile *file = NULL;
@@ -507,7 +507,7 @@ TEST(foreign_groups_are_not_trusted)
     assert_true(H5Ldelete(odd, "system/pupil_pixel_m", 0) >= 0);
     assert_true(H5Fclose(odd) >= 0);
     CALL_EXPECT(0, "export: odd.fits", "export", "odd.h5", "-o", "odd.fits");
-    // The order of slopes is not said where the file does not bear it out.
+    // The order of slopes is not stated if the file does not confirm it.
     assert_int_equal(fits_open_diskfile(&file, "odd.fits", READONLY, &code), 0);
     char name[] = "R_2_1";
     assert_int_equal(fits_movnam_hdu(file, ANY_HDU, name, 0, &code), 0);
@@ -518,7 +518,7 @@ TEST(foreign_groups_are_not_trusted)
     close_part(file);
 }
 
-// What lacks of a pipeline that did not fail is a fault, and no file is left.
+// A part missing for a successful pipeline is an error, and no file is written.
 TEST(pipelines_that_finished_have_all_parts)
 {
     assert_int_equal(system("cp full.h5 less.h5"), 0);
@@ -529,7 +529,7 @@ TEST(pipelines_that_finished_have_all_parts)
                 "-o", "less.fits");
     assert_true(is_absent("less.fits"));
     CALL_EXPECT(0, "export: less.fits", "export", "less.h5", "-o", "less.fits", "--parts", "psf");
-    // Images are under the digest of the file, so one is taken out of what was read.
+    // Images are covered by the file's digest, so that one is removed from the results read.
     const bb_dataset *psf = find("results/psf_target_0");
     double *pixel = &psf->numbers[2 * (psf->count / psf->shape[0])];
     const double present = *pixel;
@@ -556,7 +556,7 @@ TEST(mistakes_are_refused)
     CALL_EXPECT(2, "output 'full.fits' is the file", "export", "full.fits", "-o", "full.fits",
                 "--force");
     CALL_EXPECT(3, "not an HDF5 file", "export", "full.fits", "-o", "x.fits");
-    // Cut in the middle: no file, and no temporary one.
+    // Truncated: no file and no temporary one.
     assert_int_equal(system("head -c 300000 full.h5 > cut.h5"), 0);
     CALL_EXPECT(3, "cannot export 'cut.h5'", "export", "cut.h5", "-o", "x.fits");
     assert_true(is_absent("x.fits"));

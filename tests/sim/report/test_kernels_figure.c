@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bars of kernels: which bar stands where, what two files give together, and what is refused.
+// Bars of kernels: position of each bar, combination of two files, and refused files.
 #include "sim/report/gnuplot.h"
 #include "sim/report/plot.h"
 #include "tests/sim/fixture.h"
@@ -68,7 +68,7 @@ static bb_figure make_figure(void)
     return (bb_figure){.format = BB_FIGURE_SVG, .width_cm = 17.0, .height_cm = NAN};
 }
 
-// Two series share a group of 0.8; a third of the same file is of no kernel.
+// Two series share a group of 0.8; a third row of the same file is not a kernel.
 TEST(one_file_gives_the_panels_that_it_has)
 {
     autoptr(bb_results) results = make_cpu();
@@ -131,7 +131,7 @@ TEST(what_has_no_bar_is_refused)
                    "is too small for 1 by 2 panels");
 }
 
-// A kind of one file says so instead of leaving a file out.
+// A kind for one file refuses further files.
 TEST(other_kinds_take_one_file)
 {
     static const double numbers[ROWS] = {1e9, 1e9, 1e9, 1e9, 1e9};

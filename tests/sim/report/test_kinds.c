@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every kind of picture in every format from small runs of the program, and by hand where a run
-// needs a machine that a test has not.
+// Every kind of picture in every format from small runs of the program, and from data written
+// manually for runs that need another machine.
 #include "sim/input/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "sim/report/gnuplot.h"
@@ -11,7 +11,7 @@
 
 #include <sys/stat.h>
 
-// All formats, half of them at each of two sizes; one after the other where sanitizers take long.
+// All formats, half of them at each of two sizes; one at a time with slow sanitizers.
 #ifdef BB_SANITIZED
 enum { FORMATS_A_KIND = 1 };
 #else
@@ -66,7 +66,7 @@ static void run_ao(void)
             "pipelines.1.name=a'`touch pwned`{<b>}^_%", "-o", "ao.h5", "-q");
 }
 
-// The brightest row of the reference's image, from its first pixel on.
+// The brightest row of the reference's image, starting at its first pixel.
 static void images_are_those_of_the_file(const bb_plot_scene *scene)
 {
     autorelease(bb_figure) figure;
@@ -94,7 +94,7 @@ static void spectra_have_all_eigenvalues(const bb_plot_scene *scene)
     has(&figure.script, "'tf32, fp16'");
 }
 
-// hp2-band-3: sp within three tiles of the diagonal, hp2 beyond, nothing above it.
+// hp2-band-3: sp within three tiles of the diagonal, hp2 beyond, none above it.
 static void maps_have_the_variants_of_the_policy(const bb_plot_scene *scene)
 {
     autorelease(bb_figure) figure;
@@ -137,7 +137,7 @@ TEST_FULL(ao_gives_its_kinds)
     assert_int_equal(access("pwned", F_OK), -1);
     CALL_OK("plot", "ao.h5", "--kind", "pareto", "-o", "n.svg");
     assert_int_equal(system("grep -qF \"touch pwned\\`{&lt;b>}^_%\" n.svg"), 0);
-    // No viewer blends the pixels of a map into each other.
+    // Viewers must not interpolate the pixels of a map.
     CALL_OK("plot", "ao.h5", "--kind", "tiles", "-o", "t.svg");
     assert_int_equal(system("grep -q \"<image style='image-rendering:pixelated' x=\" t.svg && "
                             "! grep -q '<image x=' t.svg"),
@@ -150,7 +150,7 @@ TEST_FULL(ao_gives_its_kinds)
     budgets_stack_their_terms(&scene);
 }
 
-// The map of a step is the input of that step, counted from the water as the last one is.
+// The map of a step is the input of that step, relative to the water like the last one.
 static void heat_is_drawn_at_any_step(bb_plot_scene *scene)
 {
     autorelease(bb_figure) figure;
@@ -171,7 +171,7 @@ static void heat_is_drawn_at_any_step(bb_plot_scene *scene)
     has(&figure.script, "light step 1 of ");
     const bb_dataset *x = bb_results_find(scene->results, "temperature/x");
     const bb_dataset *y = bb_results_find(scene->results, "temperature/y");
-    bb_index hottest = cells / 2; // of those that are drawn
+    bb_index hottest = cells / 2; // among the drawn ones
     for (bb_index cell = 0; cell < x->count * y->count; ++cell) {
         const double radius = hypot(x->numbers[cell % x->count], y->numbers[cell / x->count]);
         if (radius < 150.0 && inputs->numbers[cell] > inputs->numbers[hottest]) {
@@ -249,7 +249,7 @@ TEST(late_corrections_show_their_residual)
     for (int k = 0; k < 2; ++k) {
         make(&scene, kinds[k], &figure);
         has(&figure.script, "missed");              // the note, in lines
-        bb_index i = k == 0 ? 0 : field->count - 1; // the field of the largest displacement
+        bb_index i = k == 0 ? 0 : field->count - 1; // field with the largest displacement
         (void)snprintf(line, sizeof line, "%.6g %.6g %.6g %.6g\n", place[3 * i], place[3 * i + 1],
                        residual[3 * i], residual[3 * i + 1]);
         has(&figure.data, line);
@@ -257,7 +257,7 @@ TEST(late_corrections_show_their_residual)
     }
 }
 
-// A value of a map [planes][rows][columns].
+// Value of a map [planes][rows][columns].
 static double map_value(const bb_plot_scene *scene, const char *name, bb_index plane, bb_index row,
                         bb_index column)
 {
@@ -322,7 +322,7 @@ TEST_FULL(fringe_gives_its_kinds)
     maps_of_fringes_are_those_of_the_file(&scene);
 }
 
-// A loop of three bins: the counts of a kind stand at its bins, the deadline where it is.
+// A loop with three bins: counts of a kind at its bins, and the deadline at its value.
 TEST(latencies_stand_in_their_bins)
 {
     static const char *const kinds[] = {"all", "light"};
@@ -348,7 +348,7 @@ TEST(latencies_stand_in_their_bins)
     check_ok(bb_gnuplot_draw(&figure, "picture.svg", false, true, NULL));
 }
 
-// A shipped table by its name too; what lists studies has none of it.
+// A shipped table, also by name; the list of studies does not include it.
 TEST(a_table_of_machines_gives_its_picture)
 {
     draw(BB_SOURCE_DIR "/configs/machines.yaml", "machines");
@@ -356,7 +356,7 @@ TEST(a_table_of_machines_gives_its_picture)
     draw("machines.yaml", "machines");
     CALL_OK("plot", "machines.yaml", "--kind", "machines", "-o", "m.svg", "-q");
     assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
-    // Of a table there is no digest of results.
+    // A table has no digest of results.
     assert_int_equal(system("grep -q 'as in the table' m.svg && ! grep -q ', results ' m.svg"), 0);
     list_has(BB_SOURCE_DIR "/configs/machines.yaml", "machines           rooflines");
     CALL_EXPECT(3, "nothing.yaml", "plot", "nothing.yaml", "--kind", "machines", "-o", "a.pdf",
@@ -365,7 +365,7 @@ TEST(a_table_of_machines_gives_its_picture)
                 "--kind", "pareto", "-o", "a.pdf", "--force");
 }
 
-// By what it holds, under any name; a study is none.
+// Recognised by content under any name; a study is not one.
 TEST(tables_of_machines_are_known_by_content)
 {
     static const char table[] = BB_SOURCE_DIR "/configs/machines.yaml";
@@ -380,7 +380,7 @@ TEST(tables_of_machines_are_known_by_content)
     assert_null(strstr(run.printed, "\n\n"));
 }
 
-// The reference's first sample and the last age of the last pipeline and policy, to the digit.
+// The reference's first sample and the last age of the last pipeline and policy, exactly.
 TEST_FULL(a_night_gives_its_pictures)
 {
     autoptr(bb_results) results = NULL;

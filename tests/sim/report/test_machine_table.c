@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables of machines: what follows from their numbers, what a file may not say, and what Bamakhrama
-// et al. (2019), section 4.1, saw in theirs (Figure 4) in the one that is shipped.
+// Tables of machines: derived numbers, refused files, and statements of Bamakhrama et al. (2019),
+// section 4.1 and Figure 4, checked with the shipped table.
 #include "sim/input/hdf5_library.h"
 #include "sim/report/machine_table.h"
 #include "sim/report/plot.h"
@@ -28,7 +28,7 @@ static double number_of(const bb_results *results, const char *name, const char 
     return NAN;
 }
 
-// Half the bandwidth's bytes, or the peak where that is less.
+// Half the bandwidth in bytes, or the peak if that is less.
 TEST(rates_follow_from_the_numbers)
 {
     write_text("table.yaml", ROWS);
@@ -79,7 +79,7 @@ TEST(a_picture_says_what_it_leaves_out)
         check_ok(bb_plot_draw(&scene, "machines", &figure));
         assert_true(wide == (figure.height_cm < figure.width_cm));
         const char *data = bb_text_string(&figure.data);
-        // Of the first: 60 GFLOP/s at a tenth of an operation a byte, the ridge at 1000 / 600.
+        // First machine: 60 GFLOP/s at 0.1 operations per byte, the ridge at 1000 / 600.
         assert_non_null(strstr(data,
                                "# roof 0 0\n# operations per byte, rate\n0.1 60\n1.66667 1000\n"
                                "100 1000\n"));
@@ -96,8 +96,8 @@ TEST(a_picture_says_what_it_leaves_out)
     }
 }
 
-// Section 4.1. What is said of FPGAs is not to be seen here, as no price of one is published: at
-// which prices it would hold is.
+// Section 4.1. Statements on FPGAs cannot be checked, since no prices are published; the test
+// checks the prices at which they would hold.
 TEST(the_table_shows_what_its_seed_saw)
 {
     autoptr(bb_results) results = empty_results();
@@ -112,7 +112,7 @@ TEST(the_table_shows_what_its_seed_saw)
     }
     const double fpga = number_of(results, "product_flops_per_s", "Stratix 10 MX 2100");
     assert_true(isnan(number_of(results, "price_usd", "Stratix 10 MX 2100")));
-    // 2: worse a dollar than the worst GPU from 6,258 dollars on, and than a processor from 17,374.
+    // 2: worse per dollar than the worst GPU from 6,258 dollars, and than a processor from 17,374.
     const double gpu = number_of(results, "product_flops_per_usd", "Tesla V100 PCIe");
     const double cpu = number_of(results, "product_flops_per_usd", "EPYC 7742");
     check_close(fpga / gpu, 6258.0, 1e-3, 6258.0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of prices: what stands where, by hand, and from the program as users run it.
+// Pictures of prices: positions for data written manually, and pictures of the program as users run
+// it.
 #include "core/file.h"
 #include "core/memory.h"
 #include "sim/input/hdf5_library.h"
@@ -30,8 +31,8 @@ static void has(const bb_text *text, const char *expected)
     }
 }
 
-// Prices are the larger of x and y, bytes in MB, the front from few bytes to many, the failed one
-// is listed and not drawn, the price of 0 stands on the lower edge.
+// Prices are the larger of x and y, bytes in MB, the front in order of bytes; the failed one is
+// listed but not drawn, the price of 0 is on the lower edge.
 TEST(values_land_where_they_should)
 {
     autorelease(bb_figure) figure;
@@ -93,15 +94,15 @@ TEST(program_draws_every_format)
         assert_int_equal(access(files[f], F_OK), 0);
     }
     assert_int_equal(access("b.pdf", F_OK), 0);
-    // What is kept draws the same picture, byte for byte.
+    // The written script draws the same picture, byte for byte.
     plot((const char *const[6]){"--kind", "pareto", "-o", "c.svg", "--script"}, 0, "c.svg");
     assert_int_equal(system("cp c.svg kept.svg && gnuplot c.gp && cmp c.svg kept.svg"), 0);
     plot((const char *const[6]){"--kind", "pareto", "-o", "c.svg", "--force"}, 0, "c.svg");
     assert_int_equal(system("cmp c.svg kept.svg"), 0);
 }
 
-// Names are never part of a script: quotes, commands and pipes are names like others. What is kept
-// draws under its own name too.
+// File names never appear in scripts, so that quotes, commands and pipes in them are harmless. The
+// written script draws under its own name too.
 TEST(names_of_pictures_are_not_run)
 {
     static const char *const stems[] = {"o'; system 'cd; touch ran'; b='", "it's", "|touch ran",
@@ -153,7 +154,7 @@ TEST(program_refuses)
     assert_int_equal(access("h.svg", F_OK), -1);
 }
 
-// Files that end early, as on a full disk, are no pictures.
+// Truncated files, as on a full disk, are refused.
 TEST(program_delivers_no_part)
 {
     struct rlimit present;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page of a result: what stands where, texts that mean markup, its size, and what is said where
-// there is no gnuplot.
+// Page of a result: content of its sections, texts that are markup, its size, and the message
+// without gnuplot.
 #include "sim/report/html.h"
 #include "sim/report/report.h"
 #include "tests/sim/program.h"
@@ -58,7 +58,7 @@ TEST(values_land_where_they_should)
     has(&page, "with strehl loss of at most 1e-05 at every condition: sp, 4 MB");
 }
 
-// Titles, names and plans show as they are; nothing of them is markup, and nothing is fetched.
+// Titles, names and plans are shown literally: they contain no markup, and nothing is loaded.
 TEST(texts_are_no_markup)
 {
     autorelease(bb_text) page = {0};
@@ -74,7 +74,7 @@ TEST(texts_are_no_markup)
     assert_string_equal(shown.data, "a???\xc3\xa9 &lt;&amp;&gt;&quot;&#39;\n");
 }
 
-// Identifiers of a picture are made the page's only ones; what merely looks like one stays.
+// Identifiers of a picture are made unique; texts that resemble one are unchanged.
 TEST(pictures_keep_their_names_apart)
 {
     autorelease(bb_text) page = {0};
@@ -120,7 +120,7 @@ TEST(program_writes_pages)
                      0);
 }
 
-// A run, with the facts of CITATION.cff.
+// A run, with the data of CITATION.cff.
 TEST_FULL(program_reports_a_run)
 {
     call((const char *const[8]){"run", BB_SOURCE_DIR "/tests/configs/small/ao.yaml", "-o", "a.h5",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports in headless Chromium: no word on its console, every picture that shows has a size, the
-// table sorts, the page is no wider than a phone, and screenshots have the shapes that stand in
-// shapes/ (BB_WRITE_SHAPES=1 writes them). Skipped, with a sentence, where there is no Chromium.
+// Reports in headless Chromium: no messages on its console, every visible picture has a size, the
+// table sorts, the page is no wider than a phone, and screenshots match the shapes in shapes/
+// (BB_WRITE_SHAPES=1 writes them). Skipped with a message without Chromium.
 #include "tests/sim/program.h"
 #include "tests/sim/report/sweep_fixture.h"
 
@@ -14,7 +14,7 @@ static char page[PAGE_BYTES];
     "timeout 100 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars "                \
     "--user-data-dir=$PWD/profile --enable-logging=stderr "
 
-// What a page says of itself, in the place of its last line.
+// Summary of a page, printed in place of its last line.
 static const char probe[] =
     "<script>\n"
     "const shown = [...document.querySelectorAll('svg')].filter((s) => "
@@ -85,7 +85,7 @@ static void look(const char *name, int width, const char *expected)
     }
 }
 
-// The first screens of a page against the shape that they had, all above the configuration.
+// Compares the first screens of a page with the recorded shape, all above the configuration.
 static void shoot(const char *name, int width, const char *percent)
 {
     char command[COMMAND_BYTES];
@@ -106,7 +106,7 @@ static void shoot(const char *name, int width, const char *percent)
 TEST(sweeps_show_and_sort)
 {
     CALL_OK("report", "s.h5", "-o", "s.html", "-q");
-    // By the worst price: 0, 6e-6, 1e-3, 4e-3, 6e-3, and back.
+    // Sorted by the worst price: 0, 6e-6, 1e-3, 4e-3, 6e-3, and back.
     add_probe("s", 4);
     static const char said[] =
         " pictures 3 empty 0 cut 0 hovers true wide false twice 0 markup 0 up reference|sp|"
@@ -123,14 +123,14 @@ TEST(runs_show_and_sort)
     CALL_OK("run", BB_SOURCE_DIR "/tests/configs/small/ao.yaml", "solver.spectrum.matrix=true",
             "-o", "a.h5", "-q");
     CALL_OK("report", "a.h5", "-o", "a.html", "-q");
-    // By the name: pareto, price-against-bits, psf, spectrum, tiles and budget.
+    // Sorted by name: pareto, price-against-bits, psf, spectrum, tiles and budget.
     add_probe("a", 0);
     static const char said[] =
         " pictures 6 empty 0 cut 0 hovers true wide false twice 0 markup 0 up dp again|hp2|hp3|"
         "reference|sp down sp|reference|hp3|hp2|dp again END";
     look("a", 500, said);
     look("a", 1200, said);
-    // Times differ from run to run, and widths of columns with them.
+    // Times vary between runs, and so do the widths of columns.
     shoot("a", 500, "3");
     shoot("a", 1200, "3");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures and tables of a collected sweep: what stands where, by hand, and from the program.
+// Pictures and tables of a collected sweep: positions for data written manually, and from the
+// program.
 #include "sim/report/plot.h"
 #include "sim/report/swept.h"
 #include "tests/sim/program.h"
@@ -26,7 +27,7 @@ static void has(const bb_text *text, const char *expected)
     }
 }
 
-// Worst prices, the front of the safe ones alone, the choice that failed once as a cross.
+// Worst prices, the front of only the safe ones, and a cross for the choice that failed once.
 TEST(choices_land_where_they_should)
 {
     autorelease(bb_figure) figure;
@@ -40,7 +41,7 @@ TEST(choices_land_where_they_should)
                         "operator as stored [MB] 1, failed at some conditions</title>");
 }
 
-// Cells of the pipeline whose own key is drawn; the failed one is grey and hatched.
+// Cells of the pipeline whose key is drawn; the failed one is grey and hatched.
 TEST(cells_land_where_they_should)
 {
     autorelease(bb_figure) figure;
@@ -55,7 +56,7 @@ TEST(cells_land_where_they_should)
     has(&figure.hovers, "<title>r0_m 0.2, width 0, failed at 1 of 1</title>");
     has(&figure.hovers, "<title>r0_m 0.2, width 4: strehl loss 0.006</title>");
     bb_figure_release(&figure);
-    // Over all pipelines: the worst of the widths, hatched and coloured where one of them failed.
+    // Over all pipelines: the worst of the widths, hatched and coloured if one of them failed.
     scene.y = "pipeline";
     draw(&scene, "heatmap", &figure);
     has(&figure.data, "\n0 2 -0.5 0.5 1.5 2.5 0x");
@@ -64,7 +65,7 @@ TEST(cells_land_where_they_should)
     has(&figure.script, "Worst value (largest) over width.");
     has(&figure.hovers, ": strehl loss 0.006, failed at 1 of 3</title>");
     bb_figure_release(&figure);
-    // Of a ratio the least is the worst.
+    // For a ratio the smallest is the worst.
     scene = scene_of();
     scene.x = "pipelines." SWEEP_FIXTURE_NAME ".policy.width";
     scene.y = "r0_m";
@@ -105,7 +106,7 @@ TEST(wrong_words_are_named)
                 "picture 'psf' is not available for this file");
 }
 
-// Kinds draw all that is asked of them, or refuse it.
+// Kinds use all given options, or refuse them.
 TEST(options_of_other_kinds_are_refused)
 {
     autorelease(bb_figure) figure = {.width_cm = 8.5, .height_cm = NAN};
@@ -149,7 +150,7 @@ TEST(answers_name_the_worst_point)
     check_ok(bb_swept_answer(&swept, 1e-5, &text));
     has(&text, "with strehl loss of at most 1e-05 at every condition: sp, 4 MB, ");
     assert_int_equal(bb_swept_best(&swept, -1.0), -1);
-    // What the pictures take as a price is what the statistics were made of.
+    // Prices of pictures equal those of the statistics.
     for (bb_index i = 0; i < swept.choice_count; ++i) {
         const bb_index worst = swept.choices[i].worst_point;
         double largest = 0.0;
@@ -180,7 +181,7 @@ TEST(partial_searches_are_named)
     assert_string_equal(text.data, "width = 2. Partial result: the search has not ended.");
 }
 
-// Of a plan that was ended early, whose cheapest choice has no price at a point.
+// Plan that was ended early, whose cheapest choice has no price at a point.
 TEST(partial_sweeps_and_missing_prices_are_named)
 {
     static const double unpriced[] = {0, 0, 0, 1, 0};
@@ -207,7 +208,7 @@ TEST(partial_sweeps_and_missing_prices_are_named)
     has(&figure.script, "6 of 12 planned points were run");
 }
 
-// A worst loss below zero is rounding: it takes nothing off the front.
+// A negative worst loss is rounding: it removes nothing from the front.
 TEST(negative_losses_leave_the_reference_on_the_front)
 {
     bb_swept_choice choices[] = {{.price_most = 0.0, .bytes = 8e6},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device is taken as asked for or refused with a reason; nothing falls back silently. Cases that
-// need a GPU, or need there to be none, are skipped where it is the other way round, and say so.
+// A requested device is used or refused with a reason, without silent fallback. Cases that need a
+// GPU, or need its absence, are skipped otherwise with a message.
 #include "sim/run/device_choice.h"
 #include "sim/wafer/wafer_work.h"
 #include "tests/sim/driver.h"
@@ -23,7 +23,7 @@ static void need_gpu(bool wanted)
     }
 }
 
-// `auto` comes to the cpu where only opencl has the kernels, whether it is present or not.
+// `auto` gives the cpu if only opencl has the kernels, whether it is present or not.
 TEST(auto_never_takes_opencl)
 {
     const bb_device_offer offer = {.work = "the work of a test",
@@ -42,7 +42,7 @@ TEST(cpu_is_taken_everywhere)
     bb_device_kind kind = BB_DEVICE_CUDA;
     check_ok(bb_device_choice_make(&both, BB_DEVICE_CPU, -1, &kind));
     assert_int_equal(kind, BB_DEVICE_CPU);
-    // A pipeline's own wish goes before the study's, which then need not be there.
+    // A pipeline's own device has priority over the study's, which then need not be present.
     kind = BB_DEVICE_CUDA;
     check_ok(bb_device_choice_make(&both, BB_DEVICE_CUDA, BB_DEVICE_CPU, &kind));
     assert_int_equal(kind, BB_DEVICE_CPU);
@@ -59,7 +59,7 @@ TEST(auto_takes_what_has_kernels)
 
 TEST(only_what_runs_is_offered)
 {
-    // Of wafer's pipelines 4 to 7 have storages that opencl does not multiply, for one reason.
+    // Wafer pipelines 4 to 7 have storages without opencl kernels, for one reason.
     static const struct {
         driver_case study;
         const char *text;
@@ -106,14 +106,14 @@ TEST(an_absent_gpu_is_an_error_with_a_reason)
     print_message("%s\n", bb_status_message());
 }
 
-// The name of a pipeline beside a reason.
+// Adds the name of a pipeline with a reason.
 static void put_gap(bb_device_gaps *gaps, const char *name, const char *reason)
 {
     gaps->names[gaps->count] = name;
     (void)snprintf(gaps->reasons[gaps->count++], sizeof gaps->reasons[0], "%s", reason);
 }
 
-// One line a reason, with at most six names, in the order of the first pipelines.
+// One line for each reason, with at most six names, in the order of the first pipelines.
 TEST(pipelines_without_a_form_are_refused_by_reason)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
@@ -143,7 +143,7 @@ TEST(auto_leaves_small_work_on_the_cpu)
     assert_int_equal(bb_device_choice_wish(small, -1), BB_DEVICE_CPU);
     assert_int_equal(bb_device_choice_wish(large, -1), BB_DEVICE_AUTO);
     assert_int_equal(bb_device_choice_wish(named, -1), BB_DEVICE_CUDA);
-    // A pipeline's own auto is by size too; a device that it names is taken.
+    // A pipeline's own auto depends on the size too; a named device is used.
     assert_int_equal(bb_device_choice_wish(small, BB_DEVICE_AUTO), BB_DEVICE_CPU);
     assert_int_equal(bb_device_choice_wish(named, BB_DEVICE_AUTO), BB_DEVICE_CPU);
     assert_int_equal(bb_device_choice_wish(large, BB_DEVICE_AUTO), BB_DEVICE_AUTO);
@@ -175,8 +175,8 @@ TEST(an_absent_device_is_refused_by_name)
     check_fails(bb_device_choice_require("cuda"), BB_DEVICE, "device cuda is absent: ");
 }
 
-// A host and a device pipeline in one study: each says where it was computed, and the overlay is
-// the same within what the order of sums allows.
+// A host and a device pipeline in one study: each records its device, and the overlay agrees within
+// the effect of the order of summation.
 TEST(wafer_computes_on_a_gpu)
 {
     need_gpu(true);

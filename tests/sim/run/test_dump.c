@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Round trips: what --dump writes comes back through files and gives the same results, bit for bit.
+// Round trips: files written by --dump give the same results as inputs, bit for bit.
 #include "core/stage.h"
 #include "sim/input/hdf5_library.h"
 #include "sim/input/matrix_file.h"
@@ -10,7 +10,7 @@
 
 #include <sys/stat.h>
 
-// Results of the last run, which succeeded.
+// Results of the last run, which must succeed.
 static bb_results *results_in(const char *file)
 {
     bb_results *results = NULL;
@@ -19,7 +19,7 @@ static bb_results *results_in(const char *file)
     return results;
 }
 
-// With rows and inputs of a wafer in "rows.h5".
+// Writes rows and inputs of a wafer to "rows.h5".
 static int enter_with_rows(void)
 {
     check_ok(bb_hdf5_library_start());
@@ -39,7 +39,7 @@ TEST(lists_are_held_to_the_offer)
     assert_false(bb_dump_wanted(NULL, "R"));
 }
 
-// Rows of rows.h5 that a run refuses are refused by check, in the same words.
+// Checks that rows of rows.h5 refused by a run are refused by check with the same message.
 static void check_agrees(const char *override, int code, const char *words)
 {
     static const char *const commands[] = {"run", "check"};
@@ -74,8 +74,8 @@ TEST_FULL(wafer_rows_round_trip)
     assert_int_not_equal(access("other.h5", F_OK), 0);
 }
 
-// Largest difference of two operators of one shape, read row by row and, of the second, in two
-// unequal parts a row.
+// Largest difference of two operators of one shape, read row by row; the second in two unequal
+// parts of a row.
 static double largest_difference(const char *plain, const char *stored, const char *dataset)
 {
     autoclose(bb_matrix_file) one = opened(plain, dataset);
@@ -100,7 +100,7 @@ static double largest_difference(const char *plain, const char *stored, const ch
     return largest;
 }
 
-// Rows in zfp by HDF5's plugin: within the tolerance, smaller, and an input like any other.
+// Rows in zfp by HDF5's plugin: within the tolerance, smaller, and valid as input.
 TEST_FULL(rows_in_zfp_round_trip)
 {
     if (!bb_hdf5_library_has_zfp()) {
@@ -122,18 +122,18 @@ TEST_FULL(rows_in_zfp_round_trip)
                   1e-6 * (double)stored.st_size, 1e-6 * (double)plain.st_size);
     assert_true(error > 0.0 && error <= 1e-14);
     assert_true(2 * stored.st_size < plain.st_size);
-    // What the rows lost moves the reference's overlay by as little.
+    // The loss of the rows changes the reference's overlay by as little.
     double one = driver_row(made, "overlay_x_nm", "reference")[0];
     double two = driver_row(read, "overlay_x_nm", "reference")[0];
     check_relative(two, one, 1e-3);
     assert_true(one != two);
-    // As many cells on another mesh are other cells.
+    // The same number of cells on another mesh is refused.
     CALL_EXPECT(2, "lines of 40 cells, expected the 37 of response.grid", "run", CONFIG_WAFER_SMALL,
                 "response.generator=file", "response.file=zfp.h5",
                 "response.grid={columns: 37, rows: 40}", "-q", "-o", "turned.h5");
 }
 
-// Without the plugin a run that wants it ends before it computes, and names the package.
+// Without the plugin a run that needs it ends before it computes, and names the package.
 TEST(without_the_plugin_the_package_is_named)
 {
     (void)setenv("HDF5_PLUGIN_PATH", "/nonexistent", 1);
@@ -179,7 +179,7 @@ TEST(a_product_study_takes_them)
                 "matrix.dataset=/operators/C_q", "-o", "none.h5");
 }
 
-// Draw 0 is the study without draws; the others are of its size, and fp64's are the same.
+// Draw 0 equals the study without draws; the others are of similar size, and equal for fp64.
 TEST(a_product_study_has_draws)
 {
     CALL("run", "product.yaml", "-q", "-o", "one.h5");
@@ -197,7 +197,7 @@ TEST(a_product_study_has_draws)
     assert_true(driver_number(again, "price_worst", "reference") < 1e-12);
 }
 
-// A scale in the reference's own storage is no part of the matrix.
+// A scale in the reference's own storage does not change the matrix.
 TEST(a_scaled_reference_is_the_same_matrix)
 {
     static const char *const names[] = {"qoi_relative_error", "rmse"};
@@ -214,7 +214,7 @@ TEST(a_scaled_reference_is_the_same_matrix)
     }
 }
 
-// Before anything is computed.
+// Checked before anything is computed.
 TEST(a_layout_that_does_not_fit_is_refused_by_check)
 {
     static const struct {
@@ -233,7 +233,7 @@ TEST(a_layout_that_does_not_fit_is_refused_by_check)
                 "--dump", "R");
 }
 
-// Covariances of an ao study without its physics: the same factor, so the same reconstructor.
+// Covariances of an ao study without its physics: the same factor and the same reconstructor.
 TEST(a_reconstructor_study_takes_covariances)
 {
     CALL("run", CONFIG_AO_SMALL, "solver.lgs_tilt=constant_block", "-q", "-o", "ao.h5", "--dump",
@@ -258,7 +258,7 @@ TEST(a_reconstructor_study_takes_covariances)
                   driver_number(read, "variance_loss", "hp1"));
     assert_true(driver_number(read, "qoi_relative_error", "reference") == 0.0);
     assert_true(sp > 0.0 && sp < 1e-2 && hp1 > sp);
-    // The residual is least for the exact reconstructor, and second order in its error.
+    // The residual is smallest for the exact reconstructor, and second order in its error.
     double loss = driver_number(read, "variance_loss", "hp1");
     assert_true(loss > 0.0 && loss < hp1);
     assert_true(driver_number(read, "residual_trace", "reference") > 0.0);
@@ -287,8 +287,8 @@ static void read_operator(const char *file, const char *dataset, bb_index *items
     check_ok(bb_matrix_source_load(source, *out));
 }
 
-// nx456's two parts in, the same R out, hp2's too, which the sum of the parts does not survive
-// in tiles that cut a sensor's slopes.
+// The two parts of nx456 as inputs give the same R, also for hp2, for which the sum of the parts
+// fails with tiles that divide a sensor's slopes.
 TEST(a_low_rank_part_stays_out_of_narrow_formats)
 {
     static const char pipelines[] =
@@ -320,7 +320,7 @@ TEST(a_low_rank_part_stays_out_of_narrow_formats)
         BB_RELEASE(&r[0]);
         BB_RELEASE(&r[1]);
     }
-    // The trace of Cee, as the numpy implementation has it (docs/lab/physics-ao.md, 3.5).
+    // Trace of Cee by the numpy implementation (docs/lab/physics-ao.md, 3.5).
     check_relative(driver_number(again, "residual_trace", "reference"), 0.00972807438, 1e-5);
     double loss = driver_number(again, "variance_loss", "hp2");
     assert_true(loss > 0.0 && loss < 0.01);
@@ -330,7 +330,8 @@ TEST(a_low_rank_part_stays_out_of_narrow_formats)
     check_relative(driver_number(lost, "residual_trace", "reference"), 0.00972807438, 1e-5);
 }
 
-// A reconstructor with a NaN would be refused when the file is read back, and the run lost.
+// A reconstructor with a NaN would be refused when the file is read back, and the run would be
+// lost.
 TEST(failed_pipelines_give_no_reconstructor)
 {
     const bb_run_options options = {.threads = 1, .dump = "R"};
@@ -347,7 +348,7 @@ TEST(failed_pipelines_give_no_reconstructor)
     }
 }
 
-// Files may grow to so many bytes and no further: as a full disk, at every part of the file.
+// Limits the size of files to emulate a full disk at every part of the file.
 TEST(a_full_disk_is_the_disks_fault)
 {
     const char *const arguments[PROGRAM_ARGUMENTS] = {"run",     CONFIG_AO_SMALL, "-q",     "-o",
@@ -362,7 +363,7 @@ TEST(a_full_disk_is_the_disks_fault)
     (void)unlink("full.h5");
     for (int part = 0; part < 8; ++part) {
         struct rlimit small = usual;
-        // From two thirds up: what is reserved for results alone is refused before the run.
+        // From two thirds up: a limit below the size of the results is refused before the run.
         small.rlim_cur = (rlim_t)about.st_size - (rlim_t)about.st_size * (unsigned)part / 24 - 1;
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
         program_call(arguments, &run);
@@ -372,8 +373,8 @@ TEST(a_full_disk_is_the_disks_fault)
     }
 }
 
-// The annulus comes back as a mask: the same subapertures (5 and 6 lenslets, none cut near its
-// middle), the same pupil, the same results.
+// The annulus is read back as a mask: the same subapertures (5 and 6 lenslets, none cut near its
+// centre), pupil and results.
 TEST_FULL(the_pupil_round_trips)
 {
     CALL("run", CONFIG_AO_SMALL, "telescope.obstruction=0.2", "-q", "-o", "annulus.h5", "--dump",

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables of parts: who is asked and in which order, where a failure ends them, and needs and tables
-// of outputs over all of them.
+// Tables of parts: calls and their order, their end after a failure, and combined needs and output
+// tables.
 #include "sim/output/output_table.h"
 #include "sim/run/experiment.h"
 #include "sim/run/part.h"
 #include "tests/check.h"
 
-// What was called, and the study's wishes.
+// Calls made, and the enabled parts of the study.
 static char calls[64];
 static const bool wishes[2] = {true, false}; // of the second part
 
@@ -42,7 +42,7 @@ static bb_status start(void *work, bb_results *results)
     (void)work, (void)results;
     return note("s");
 }
-// Fails for a part whose work there is.
+// Fails for a part with its work.
 static bb_status run(void *work, bb_results *results)
 {
     (void)results;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plans held against the machine: in words, and through `check` and `run` as a user reads them.
+// Plans compared with the machine: messages, and `check` and `run` as a user sees them.
 #include "sim/run/plan.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
@@ -36,30 +36,30 @@ TEST(check_and_run_refuse_what_no_machine_has)
     static const char grid[] = "response.grid={columns: 20000, rows: 20000}";
     static const char slit[] = "response.slit_points={columns: 1000, rows: 1000}";
     CALL_EXPECT(4, "TB, this machine has ", "check", CONFIG_WAFER_SMALL, grid, slit);
-    program_expect(&run, 4, "memory on the host"); // the plan, all the same
+    program_expect(&run, 4, "memory on the host"); // the plan is printed nevertheless
     CALL_EXPECT(4, "times the memory", "run", CONFIG_WAFER_SMALL, grid, slit, "-q", "--resume",
                 "missing", "-o", "a.h5");
     CALL_EXPECT(0, "memory on the host", "check", CONFIG_WAFER_SMALL);
     assert_null(strstr(run.printed, "this machine has"));
 }
 
-// The same two matrices, of four times what this machine has: for the user to say.
+// The same two matrices, of four times this machine's memory: the user decides.
 TEST(check_and_run_warn_of_what_may_be_swapped)
 {
     static const char slit[] = "response.slit_points={columns: 1000, rows: 1000}";
-    const double points = 4.87e6; // where the slit stands, 1e6 at a time
+    const double points = 4.87e6; // 4.87 positions of the slit with 1e6 points each
     char grid[96];
     double bytes = 0.0;
     check_ok(bb_plan_machine_bytes(&bytes));
     const int rows = (int)(4.0 * bytes / (16.0 * points * 10.0));
     (void)snprintf(grid, sizeof grid, "response.grid={columns: 10, rows: %d}", rows);
     CALL_EXPECT(0, "  memory: ", "check", CONFIG_WAFER_SMALL, grid, slit);
-    // It stops before it computes, at a checkpoint that is not there.
+    // The run stops before computing, at a missing checkpoint.
     CALL_EXPECT(3, "B, this machine has ", "run", CONFIG_WAFER_SMALL, grid, slit, "-q", "--resume",
                 "missing", "-o", "a.h5");
 }
 
-// Under `ulimit -v` OpenBLAS would try for ever: ctest's limit of time ends a test that waits.
+// Under `ulimit -v` OpenBLAS would retry endlessly: ctest's time limit ends a test that waits.
 static void limited(const char *const arguments[PROGRAM_ARGUMENTS], unsigned long kilobytes)
 {
     struct rlimit before;
@@ -91,8 +91,8 @@ TEST(limits_are_met_with_a_sentence)
     }
 }
 
-// Two threads need 376,000 kB (docs/lab/performance.md); threads of OpenBLAS's own and heaps of
-// threads brought that to between 583,000 and 650,000.
+// Two threads need 376,000 kB (docs/lab/performance.md); OpenBLAS's own threads and heaps of
+// threads increased this to between 583,000 and 650,000.
 TEST_FULL(what_fits_a_limit_runs)
 {
     const char *const start[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--threads", "2",
@@ -134,7 +134,7 @@ TEST(what_is_hopeless_is_refused)
     check_ok(bb_plan_require(&unknown, 1e9, 1e9));
 }
 
-// Grids are counted before sizes that suit FFTW are looked for: without, this has no end.
+// Grids are counted before searching sizes suitable for FFTW: otherwise the search would not end.
 TEST(check_refuses_screens_without_bounds)
 {
     CALL_EXPECT(2, "telescope.diameter_m = 1e-9: expected a number in [0.01, 200] m", "check",
@@ -144,8 +144,8 @@ TEST(check_refuses_screens_without_bounds)
                 "guide_stars.0.x_arcsec=3600");
 }
 
-// Plan of the small study with one pipeline on a GPU, or with none where `device` is NULL, without
-// x, y and what kernels sum in (solvers/operator/coded_operator.c).
+// Plan of the small study with one pipeline on a GPU, or with none if `device` is NULL, without x,
+// y and workspace of the kernels (solvers/operator/coded_operator.c).
 static double device_bytes(const char *device, double *values)
 {
     autorelease(bb_plan) plan = {0};
@@ -160,7 +160,7 @@ static double device_bytes(const char *device, double *values)
     return bytes > 0.0 ? bytes - 44.0 * points - 8.0 * cells - 2.7e6 : bytes;
 }
 
-// Of the operators of a pipeline on the device, one is there at a time.
+// Only one operator of a pipeline is on the device at a time.
 TEST(the_device_holds_what_runs_there)
 {
     double values = 0.0;
@@ -192,7 +192,7 @@ TEST(a_file_describes_a_machine)
     assert_non_null(strstr(bb_text_string(&problems.lines), "unknown key (did you mean gpus?)"));
 }
 
-// Each limit by itself, and what just fits.
+// Each limit separately, and a plan that just fits.
 TEST(what_it_lacks_is_refused)
 {
     const bb_machine machine = {.name = "node", .host_bytes = 10e9, .gpus = 2, .gpu_bytes = 80e9};
@@ -220,7 +220,7 @@ TEST(what_it_lacks_is_refused)
     }
 }
 
-// A study for a GPU is planned on a host without one, for a machine that has it.
+// A study for a GPU is planned on a host without one, for a machine with GPUs.
 TEST(check_plans_for_another_machine)
 {
     static const char shipped[] = BB_SOURCE_DIR "/examples/machines/h200-node.yaml";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collections: every number of every point in its place, and what is said of choices.
+// Collections: every number of every point at its position, and the statistics of choices.
 #include "sim/input/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "sim/sweep/choice_statistics.h"
@@ -152,13 +152,13 @@ TEST(incomplete_plans_are_collected_on_request_only)
     assert_string_equal(bb_results_note_text(results, "", "status"), "partial");
     assert_string_equal(bb_results_note_text(results, "", "status_reason"),
                         "2 of 4 planned points were run");
-    assert_true(
-        isnan(dataset_at(results, "statistics/safe")->numbers[0])); // two points may yet fail
+    assert_true(isnan(
+        dataset_at(results, "statistics/safe")->numbers[0])); // two pending points may still fail
     run_python("import h5py\na = h5py.File('part.h5').attrs\n"
                "assert a['points_planned'] == 4 and a['points_run'] == 2\n");
 }
 
-// Point 0 has prices, at point 1 the reference has none.
+// Point 0 has prices; at point 1 the reference has none.
 TEST(a_pipeline_without_a_price_has_not_failed)
 {
     static const char line[] =
@@ -214,7 +214,7 @@ static const bb_choice *find_choice(const bb_choices *choices, const char *name,
     return NULL;
 }
 
-// Ten conditions r0 = 1 ... 10, of which b and a fail over 8.
+// Ten conditions r0 = 1 ... 10; b and a fail above 8.
 TEST(choices_have_the_statistics_that_a_hand_gives_them)
 {
     autorelease(bb_choices) choices;
@@ -225,13 +225,13 @@ TEST(choices_have_the_statistics_that_a_hand_gives_them)
            "air.r0_m: {from: 1, to: 10, step: 1}, breaks_m: [8]}}\n",
            "choices");
     check_ok(bb_choices_find(all.collection, &choices));
-    assert_int_equal(choices.count, 4); // reference, a of two widths, b
+    assert_int_equal(choices.count, 4); // reference, a with two widths, b
     const bb_choice *reference = find_choice(&choices, "reference", "");
     assert_true(reference->points == 20 && reference->failed == 0);
     assert_true(reference->price_median == 5.5 && reference->price_worst == 10.0);
     const bb_choice *wide = find_choice(&choices, "a", "width 3");
     assert_true(wide->points == 10 && wide->failed == 2 && wide->share_failed == 0.2);
-    // Prices 1/8 ... 8/8: the median lies half-way, and of seven gaps 99 of 100 are 6.93.
+    // Prices 1/8 ... 8/8: the median is half-way, and 99 % of seven gaps is 6.93.
     check_relative(wide->price_median, 4.5 / 8.0, 1e-14);
     check_relative(wide->price_p99, (1.0 + 6.93) / 8.0, 1e-14);
     assert_true(wide->price_worst == 1.0 && wide->worst_point == 10 + 7);
@@ -264,7 +264,7 @@ TEST(many_settings_are_told_apart)
     assert_true(find_choice(&choices, "b", "pipelines_b_width 7")->price_worst == 1.0 / 128.0);
 }
 
-// A line as a worker would have written it, of a point on a grid of 100 x 100.
+// Adds a line as written by a worker, for a point on a grid of 100 x 100.
 static void add_line(bb_index point, bb_text *out)
 {
     const double r0 = 1.0 + (double)(point / 100);
@@ -321,7 +321,7 @@ TEST(ten_thousand_points_are_collected)
     const bb_sweep_collect_request collect = {
         .plan = all.plan, .csv = "large.csv", .max_loss = 1.0};
     check_ok(bb_sweep_collect(&collect, &answer));
-    // Of width 99 the worst is 100 / 100: it alone stays within 1.
+    // For width 99 the worst is 100 / 100: only it stays within 1.
     assert_non_null(
         strstr(bb_text_string(&answer), "at every condition: a (width 99), at worst 1"));
     assert_int_equal(system("test $(wc -l < large.csv) -eq 20001"), 0);

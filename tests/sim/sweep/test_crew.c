@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Warm workers: whatever becomes of one, the item that it was at ends as what it was, and all
-// others are done.
+// Persistent workers: if one fails, its item is reported with the failure, and all others are
+// completed.
 #include "sim/sweep/crew.h"
 #include "tests/sim/sweep/toy_sweep.h"
 
@@ -11,8 +11,8 @@ enum { ITEMS = 40, LARGE = 3 << 20 };
 
 typedef struct trial {
     bb_index next, count;
-    bb_index bad;      // item at which `act` is done
-    void (*act)(void); // in the worker
+    bb_index bad;      // item that calls `act`
+    void (*act)(void); // called in the worker
     bool begins_badly;
     bb_crew_end ends[ITEMS];
     bool taken[ITEMS];
@@ -72,7 +72,7 @@ static void run(trial *test, bb_index workers, double limit_s)
     check_ok(bb_crew_run(&task, workers, limit_s));
 }
 
-// All but the bad item and item 7 went well.
+// Checks that all except the bad item and item 7 succeeded.
 static void check_others(const trial *test)
 {
     char expected[64];
@@ -103,7 +103,7 @@ static void be_killed(void)
     (void)raise(SIGKILL);
 }
 
-// Longer than any test, and not for ever where one fails.
+// Longer than any test, but finite if a test fails.
 static void hang(void)
 {
     (void)sleep(60);
@@ -128,7 +128,7 @@ TEST_FULL(a_worker_that_ends_costs_its_item_alone)
         check_others(&test);
         assert_true(test.ends[ITEMS - 1].signal == SIGKILL && !test.ends[ITEMS - 1].late);
         test = (trial){.bad = 0, .act = hang};
-        // Long enough for those that do not hang on a machine that has much else to do.
+        // Long enough on a busy machine for items that do not hang.
         run(&test, workers, 2.0);
         check_others(&test);
         assert_true(test.ends[0].late);

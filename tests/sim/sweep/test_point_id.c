@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The id of a point: what changes it and what does not. And the plan that it comes from, sealed.
+// Id of a point: changes that affect it and changes that do not. Also the sealed plan that it comes
+// from.
 #include "tests/sim/sweep/toy_sweep.h"
 
-// With the files that other points named before.
+// With the files named by earlier points.
 static void find_next_id(const char *base, const char *const *overrides, bb_index count,
                          bb_device_kind device, bb_point_files *files, char id[BB_DIGEST_BYTES])
 {
@@ -37,7 +38,7 @@ TEST(an_id_is_of_what_is_computed)
     compare("length_m=3.10", "length_m=31e-1", true);
     compare("length_m=3.1", "length_m=3.1000000000000005", false);
     compare("title=a", "title=b", true);
-    compare("device=auto", "device=cpu", true); // where auto is the cpu
+    compare("device=auto", "device=cpu", true); // where auto gives the cpu
     compare("seed=1", "seed=2", false);
     compare("pipelines.a.width=1", "pipelines.a.width=2", false);
     compare("pipelines.a.name=a", "pipelines.a.name=z", false);
@@ -46,7 +47,7 @@ TEST(an_id_is_of_what_is_computed)
     find_id(toy_base, &automatic, 1, BB_DEVICE_CPU, ids[0]);
     find_id(toy_base, &automatic, 1, BB_DEVICE_CUDA, ids[1]);
     assert_string_not_equal(ids[0], ids[1]);
-    // The order of keys and remarks do not count.
+    // The order of keys and comments are irrelevant.
     find_id("pipelines: [{name: reference}]\nlength_m: 4\nexperiment: toy\n", NULL, 0,
             BB_DEVICE_CPU, ids[0]);
     find_id("experiment: toy # a remark\nlength_m: 4.0\npipelines:\n  - name: reference\n", NULL, 0,
@@ -98,7 +99,7 @@ TEST(points_are_numbered_with_the_last_axis_fastest)
     bb_sweep_plan_destroy(&plan);
 }
 
-// What is listed of values in no order is what they reach, and not sixteen digits of it.
+// Unordered values are listed by their range, without sixteen digits.
 TEST(ranges_are_told_by_their_ends)
 {
     autoptr(bb_sweep_plan) plan =
@@ -138,7 +139,7 @@ TEST(a_sealed_plan_is_as_it_was)
     assert_string_equal(opened->id, plan->id);
     assert_int_equal(opened->shards, plan->shards);
     bb_sweep_plan_destroy(&opened);
-    // The same plan again is taken; another one is not.
+    // The same plan is accepted again; another one is not.
     check_ok(bb_sweep_plan_write(plan, "sealed"));
     bb_sweep_plan_destroy(&plan);
     check_fails(toy_try_plan(toy_base, "sweep: {axes: {air.r0_m: [1, 3]}}\n", "sealed", &plan),
@@ -150,7 +151,7 @@ TEST(a_sealed_plan_is_as_it_was)
     check_fails(bb_sweep_plan_open(&toys, "nowhere", &opened), BB_IO, "no plan.json");
 }
 
-// A plan of another number, sealed anew.
+// Plan with other numerics, sealed again.
 TEST(other_numerics_are_refused)
 {
     char command[1000];
@@ -161,7 +162,7 @@ TEST(other_numerics_are_refused)
                    BB_NUMERICS, BB_NUMERICS + 1, "numerics/plan.json");
     assert_int_equal(system(command), 0);
     check_fails(bb_sweep_plan_open(&toys, "numerics", &opened), BB_IO, "changed after it was");
-    // The message says what its contents are: with that id it is sealed, and still not taken.
+    // The message gives the digest of its contents: with that id it is sealed, but still refused.
     const char *id = strstr(bb_status_message(), "of its contents ");
     assert_non_null(id);
     (void)snprintf(command, sizeof command,

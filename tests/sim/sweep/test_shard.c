@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a shard makes of points that fail, and lines on disk whatever happened to them.
+// Handling of failing points by a shard, and records on disk after any failure.
 #include "core/random.h"
 #include "tests/sim/sweep/toy_sweep.h"
 
@@ -23,7 +23,7 @@ static bb_index count_tries(void)
     return lines;
 }
 
-// Three points, of which the middle one does `act`: its class, and how often it was tried.
+// Three points, the middle one calls `act`: its class, and the number of attempts.
 static void check_act(bb_index act, bb_point_class class, bb_index tries, const char *message)
 {
     char sweep[256];
@@ -89,7 +89,8 @@ TEST(a_worker_that_is_told_to_end_leaves_no_record)
     bb_sweep_plan *plan =
         toy_planned("sweep: {zip: {air.r0_m: [1, 2, 3], act: [0, 28, 0]}}\n", "term");
     assert_int_equal(toy_run_all(plan, 1).failed, 0);
-    // It was to be told so but once: another worker did the point, and nothing else is on record.
+    // The signal is sent only once: another worker completes the point, and nothing else is
+    // recorded.
     bb_sweep_progress progress = toy_progress(plan);
     assert_int_equal(progress.points[1].class, BB_POINT_DONE);
     assert_int_equal(progress.points[1].attempts, 1);
@@ -105,7 +106,7 @@ TEST(retries_are_rounds)
     bb_sweep_plan *plan =
         toy_planned("sweep: {zip: {air.r0_m: [1, 2, 3, 4], act: [1, 2, 4, 0]}}\n", "rounds");
     assert_int_equal(toy_run_all(plan, 2).failed, 3);
-    assert_int_equal(toy_run_all(plan, 2).failed, 0); // what is recorded is not run again
+    assert_int_equal(toy_run_all(plan, 2).failed, 0); // recorded points are not run again
     check_fails(bb_shard_retry(plan, "nonsense", &count), BB_INVALID, "expected config");
     check_fails(bb_shard_retry(plan, "done", &count), BB_INVALID, "expected config");
     check_ok(bb_shard_retry(plan, "signal", &count));
@@ -117,7 +118,7 @@ TEST(retries_are_rounds)
     check_ok(bb_shard_retry(plan, NULL, &count));
     assert_int_equal(count, 3);
     check_ok(bb_shard_retry(plan, NULL, &count));
-    assert_int_equal(count, 0); // they are open already
+    assert_int_equal(count, 0); // they are already open
     progress = toy_progress(plan);
     assert_int_equal(progress.open, 3);
     assert_int_equal(progress.points[0].round, 2);
@@ -153,7 +154,7 @@ TEST(shards_share_the_points)
     bb_sweep_plan_destroy(&plan);
 }
 
-// The file of lines that a folder has, of several the last by name.
+// The file of records in a folder, the last by name if there are several.
 static void find_lines(const char *folder, char path[512])
 {
     struct dirent **entries = NULL;
@@ -184,7 +185,7 @@ TEST(torn_and_spoilt_lines_count_as_never_written)
     (void)toy_run_all(plan, 1);
     find_lines("torn", path);
     char *text = read_lines(path);
-    // The last line is cut, one in the middle is garbage, and two are glued to one.
+    // The last line is truncated, one in the middle is garbage, and two are merged to one.
     text[strlen(text) - 20] = '\0';
     char *second = strstr(text, "{\"point\":1");
     char *third = strstr(text, "{\"point\":2");
@@ -211,7 +212,7 @@ TEST(lines_of_others_are_errors)
                    plan->id);
     write_text("others/shards/x.jsonl", text);
     check_fails(bb_sweep_progress_read(plan, &progress), BB_IO, "point 2, but the plan has 2");
-    // A line that says nothing of a point is none.
+    // A line without a point is invalid.
     (void)snprintf(
         text, sizeof text,
         "{\"plan\":\"%s\"}\n{\"class\":\"done\"}\n{\"point\":\"0\",\"retry\":7}\n[1]\n\n",
@@ -239,7 +240,7 @@ TEST(two_writers_have_to_agree)
     assert_int_equal(system(text), 0);
     check_ok(bb_sweep_progress_read(plan, &progress));
     assert_int_equal(progress.counts[BB_POINT_DONE], 3);
-    assert_true(progress.points[2].seconds < 99.0); // the first counts
+    assert_true(progress.points[2].seconds < 99.0); // the first one is used
     const char *file = strrchr(path, '/') + 1;
     bb_sweep_progress_release(&progress);
     assert_int_equal(
@@ -250,7 +251,7 @@ TEST(two_writers_have_to_agree)
     assert_non_null(strstr(bb_status_message(), "z.jsonl, line 4"));
 }
 
-// A limit of the file's size stands for a full disk: the write is short, then there is none.
+// A limit of the file size emulates a full disk: the write is short, and the next one fails.
 TEST(a_full_disk_leaves_whole_lines)
 {
     autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..200}\n", "full");
@@ -279,7 +280,7 @@ TEST(a_full_disk_leaves_whole_lines)
     assert_int_equal(progress.counts[BB_POINT_DONE], 200);
 }
 
-// The process is killed at random instants: what was recorded stays, what is lost was under way.
+// The process is killed at random times: recorded points remain, only points in progress are lost.
 TEST_FULL(kills_cost_the_points_under_way_alone)
 {
     enum { KILLS = 100, JOBS = 2, POINTS = 1500 };
@@ -305,7 +306,7 @@ TEST_FULL(kills_cost_the_points_under_way_alone)
         autorelease(bb_sweep_progress) progress = toy_progress(plan);
         assert_true(progress.counts[BB_POINT_DONE] >= before);
         before = progress.counts[BB_POINT_DONE];
-        // Where a machine is slow points get time to be done at all.
+        // On a slow machine, more time is allowed so that points can complete.
         longest_ns = before < i && longest_ns < 4e8 ? 1.2 * longest_ns : longest_ns;
     }
     assert_true(before > 50);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the points of a shard share, and what is kept of them, through the program as a user runs
-// it.
+// Data shared by the points of a shard, through the program as a user runs it.
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
@@ -14,7 +13,7 @@ static void write_plan(const char *study, const char *sweep)
     assert_int_equal(fclose(file), 0);
 }
 
-// The reference of the second point is that of the first, its time too: a shard keeps it.
+// The reference of the second point is that of the first, including its time: a shard stores it.
 TEST(a_shard_keeps_what_its_points_share)
 {
     static char lines[1 << 17];
@@ -37,7 +36,7 @@ TEST(a_shard_keeps_what_its_points_share)
     assert_string_equal(times[0], times[1]);
 }
 
-// Their axis is called as the number of a sweep's point once was.
+// Their axis has the former name of a sweep's point number.
 TEST(what_stands_over_points_of_the_wafer_is_kept)
 {
     write_plan("wafer.yaml", "{axes: {scan.dose_mj_per_cm2: [20, 30]}, keep: [displacement_nm]}");
@@ -45,7 +44,7 @@ TEST(what_stands_over_points_of_the_wafer_is_kept)
     CALL_EXPECT(0, "failed", "show", "all.h5");
 }
 
-// A sweep that was run before is a result; results of another plan, or not complete, are not
+// An earlier sweep is shown as a result; results of another plan, or incomplete ones, are not
 // replaced.
 TEST(a_finished_sweep_is_shown)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scripts of Slurm as texts; tests/cluster hands them to a real one.
+// Slurm scripts as texts; tests/cluster submits them to a real Slurm.
 #include "sim/sweep/slurm.h"
 #include "tests/sim/sweep/toy_sweep.h"
 
@@ -39,7 +39,7 @@ TEST(a_worker_has_its_processor_and_memory)
     expect(&text, "-o 'all.h5' --max-loss 0.25\n", true);
 }
 
-// `auto` is what a run's plan comes to, whatever the planning host has: points may be too small for
+// `auto` is resolved by a run's plan, independent of the planning host: points may be too small for
 // a device.
 TEST(auto_is_the_device_that_a_run_takes)
 {
@@ -65,7 +65,7 @@ TEST(auto_is_the_device_that_a_run_takes)
     }
 }
 
-// sbatch refuses two kinds of memory.
+// sbatch refuses two kinds of memory option.
 TEST(memory_of_the_user_stands_alone)
 {
     autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..8}\n", "mem");

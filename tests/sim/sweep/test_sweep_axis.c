@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The axes of a sweep: which values a plan's words mean, and what is refused.
+// Axes of a sweep: values given by a plan, and refused plans.
 #include "sim/sweep/sweep.h"
 #include "tests/sim/sweep/toy_sweep.h"
 
-// The texts of a key, separated by blanks.
+// Checks the texts of a key, separated by blanks.
 static void check_texts(const char *sweep, const char *path, const char *expected)
 {
     autoptr(bb_sweep_plan) plan = toy_planned(sweep, NULL);
@@ -53,7 +53,7 @@ TEST(values_of_a_ladder_are_short)
                 "1.0e-06 2.154e-05 0.000464 0.01");
     check_texts("sweep: {axes: {air.r0_m: {from: 0, to: 1, count: 4}}}\n", "air.r0_m",
                 "0.0 0.3333 0.6667 1.0");
-    // Also where the ends are close.
+    // Also if the ends are close.
     check_texts("sweep: {axes: {air.r0_m: {from: 1.0, to: 1.0001, count: 4}}}\n", "air.r0_m",
                 "1.0 1.00003333 1.00006667 1.0001");
 }
@@ -65,7 +65,7 @@ TEST(a_table_gives_its_columns_to_keys)
     check_texts("sweep: {table: conditions.csv}\n", "length_m", "7 8");
 }
 
-// A cell is no YAML, in which # begins a comment.
+// Cells are not YAML, in which # starts a comment.
 TEST(a_cell_that_is_no_number_is_named)
 {
     static const char *const cases[][2] = {
@@ -106,7 +106,7 @@ TEST(samples_are_stratified_and_repeat)
         check_ok(bb_sweep_samples_draw(&other, 0, again));
         assert_memory_not_equal(first[0], again, sizeof again);
     }
-    // Sobol's first points in two dimensions (Bratley and Fox, ACM TOMS 14, 1988).
+    // First Sobol points in two dimensions (Bratley and Fox, ACM TOMS 14, 1988).
     const bb_sweep_samples sobol = {true, 3, 2, 0};
     check_ok(bb_sweep_samples_draw(&sobol, 0, first[0]));
     check_ok(bb_sweep_samples_draw(&sobol, 1, first[1]));
@@ -150,7 +150,7 @@ TEST(coordinates_are_named_by_the_last_part)
                 "pipelines_a_width:pipelines_a_width pipelines_b_width:pipelines_b_width");
     check_names("sweep: {zip: {air.r0_m: [1, 2], length_m: [3, 4]}, seeds: 1..2}\n",
                 "zip:r0_m,length_m seed:seed");
-    // One key alone is its own axis, however it was given.
+    // A single key is its own axis, however it was given.
     check_names("sweep: {lhs: {samples: 4, keys: {air.r0_m: {from: 1, to: 2}}}}\n", "r0_m:r0_m");
     write_text("one.csv", "length_m\n7\n8\n");
     check_names("sweep: {table: one.csv}\n", "length_m:length_m");
@@ -236,7 +236,7 @@ TEST(exclusions_leave_combinations_out)
     toy_refused("sweep: {axes: {count: [1, 2]}, exclude: [{count: [1, 2]}]}\n",
                 "all points are excluded");
     toy_refused("sweep: {axes: {count: [1, 2]}, exclude: {count: 1}}\n", "a list of at most");
-    // What is left out need not be a sound study.
+    // Excluded points need not be valid studies.
     plan = toy_planned("sweep: {axes: {count: [12, 13, 14]}, exclude: [{count: 13}]}\n", NULL);
     bb_sweep_plan_destroy(&plan);
 }

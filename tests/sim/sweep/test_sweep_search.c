@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Searches: the best step is the one that the prices of the toy say, found in few generations.
+// Searches: the best step follows from the toy's prices and is found in few generations.
 #include "sim/sweep/collection.h"
 #include "sim/sweep/sweep_search.h"
 #include "tests/sim/sweep/toy_sweep.h"
 
-// Runs generations to the end and gives their number; `points` that were run.
+// Runs all generations and returns their number; `points` is the number of points run.
 static bb_index search(const char *sweep, const char *folder, bb_index *points, bb_text *answer)
 {
     autoptr(bb_sweep_plan) plan = toy_planned(sweep, folder);
@@ -21,7 +21,7 @@ static bb_index search(const char *sweep, const char *folder, bb_index *points, 
         bb_shard_report report;
         check_ok(bb_sweep_search_wanted(plan, wanted, &generation));
         assert_int_equal(generation, generations);
-        // Half a generation moves nothing.
+        // Half a generation does not advance the search.
         check_ok(bb_sweep_search_next(plan, &open, &advanced, &finished));
         assert_true(open > 0 && !advanced && !finished);
         const bb_shard_request request = {.plan = plan, .jobs = 1, .threads = 1, .wanted = wanted};
@@ -47,7 +47,7 @@ static void expect(const bb_text *answer, const char *text)
     }
 }
 
-// The price r0 / 2^width falls as bits rise: at r0 = 3 width 12 is the first within 1e-3.
+// The price r0 / 2^width decreases with width: at r0 = 3 width 12 is the first within 1e-3.
 TEST(bisection_finds_the_fewest_bits)
 {
     bb_index points = 0;
@@ -60,7 +60,7 @@ TEST(bisection_finds_the_fewest_bits)
     expect(&answer, "pipelines.a.width = 12: bits_per_value 13, error [nm] at worst 0.0007324");
     expect(&answer, "r0_m 3");
     expect(&answer, "11 has 0.001465 at r0_m 3");
-    // The ends, then halves of 40: six at most.
+    // The ends, then bisection of 40: at most six.
     assert_in_range(generations, 5, 7);
     assert_true(points == 2 * (2 + generations - 1));
 }
@@ -78,7 +78,7 @@ TEST(each_condition_has_its_own_answer)
     expect(&answer, "pipelines.a.width = 17: bits_per_value 18");
 }
 
-// A search that a signal ended between its generations, or within one, is collected as partial.
+// A search ended by a signal between or within generations is collected as partial.
 TEST(unfinished_searches_are_partial)
 {
     static const char sweep[] =
@@ -151,7 +151,7 @@ TEST(what_cannot_be_found_is_said)
                      1);
     expect(&answer, "none of 2 steps is within error [nm] 0.001");
     assert_int_equal(points, 2);
-    // A list that rises and falls: 10 and 12 keep the limit, 2 between them does not.
+    // A list that rises and falls: 10 and 12 are within the limit, 2 between them is not.
     (void)search("sweep: {axes: {air.r0_m: [1]}, shards: 5, search: {"
                  "over: {pipelines.a.width: [30, 2, 12, 3, 10, 4, 0]}, "
                  "max_loss: 1e-3}}\n",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one study leaves to the next: results are the same with and without it.
+// Data kept from one study for the next: results are the same with and without it.
 #include "core/store.h"
 #include "tests/sim/driver.h"
 
@@ -32,7 +32,8 @@ static void digest(const driver_case *study, char out[BB_DIGEST_BYTES])
     check_ok(bb_results_digest(results, true, out));
 }
 
-// Cases one after the other with a store of so many bytes give what each gives alone.
+// Checks that cases run one after the other with a store of this size give the same results as
+// separately.
 static void compare(const driver_case *cases, int count, double bytes)
 {
     char cold[8][BB_DIGEST_BYTES];
@@ -57,7 +58,7 @@ static void compare(const driver_case *cases, int count, double bytes)
 TEST_FULL(a_warm_ao_study_computes_what_a_cold_one_does)
 {
     compare(ao_cases, sizeof ao_cases / sizeof *ao_cases, 1e9);
-    compare(ao_cases, sizeof ao_cases / sizeof *ao_cases, 2e5); // room for some of it
+    compare(ao_cases, sizeof ao_cases / sizeof *ao_cases, 2e5); // room for a part of it
 }
 
 TEST(a_warm_wafer_study_computes_what_a_cold_one_does)
@@ -66,12 +67,12 @@ TEST(a_warm_wafer_study_computes_what_a_cold_one_does)
     compare(wafer_cases, sizeof wafer_cases / sizeof *wafer_cases, 2e6);
 }
 
-// What does not change is found: the second study of a pair leaves what is its own alone.
+// Unchanged data are found: the second study of a pair stores only its own data.
 TEST(what_does_not_change_is_kept)
 {
     char ignored[BB_DIGEST_BYTES];
     const driver_case *const pairs[] = {&ao_cases[0], &wafer_cases[0]};
-    const bb_index own[] = {1, 0}; // the pipeline of another width; rows know of no dose
+    const bb_index own[] = {1, 0}; // the pipeline of another width; rows do not depend on the dose
     for (int i = 0; i < 2; ++i) {
         bb_store_allow(1e9);
         digest(pairs[i], ignored);

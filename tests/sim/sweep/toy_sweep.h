@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sweeps of a toy experiment whose prices are known by hand and whose points can be told to fail in
-// every way that there is.
+// Sweeps of a toy experiment with analytically known prices, whose points can be made to fail in
+// every way.
 #ifndef BB_TESTS_SIM_SWEEP_TOY_SWEEP_H
 #define BB_TESTS_SIM_SWEEP_TOY_SWEEP_H
 
@@ -25,14 +25,14 @@ typedef struct toy_pipeline {
     bb_index width;
 } toy_pipeline;
 
-/// A pipeline of width w has the price r0_m / 2^w, w + 1 bits a value, and fails over `breaks_m`.
+/// A pipeline of width w has the price r0_m / 2^w, w + 1 bits per value, and fails over `breaks_m`.
 typedef struct toy_study {
     bb_study common;
     toy_air air;
     double length_m;
     double breaks_m;
     bb_index count;
-    bb_index act; ///< what goes wrong: toy_fail
+    bb_index act; ///< kind of failure: toy_fail
     double wait_s, device_mb;
     const char *file;
     bb_list pipelines;
@@ -79,7 +79,7 @@ static const bb_key toy_keys[] = {
 // clang-format on
 static const bb_schema toy_schema = BB_SCHEMA("toy", toy_study, toy_keys);
 
-/// What a point does by `act`; those from TOY_ONCE on go well as soon as the file "tried" is there.
+/// Failure of a point by `act`; those from TOY_ONCE succeed once the file "tried" exists.
 enum {
     TOY_FINE,
     TOY_CRASH,
@@ -222,7 +222,7 @@ static const char toy_base[] = "experiment: toy\n"
                                "pipelines: [{name: reference}, {name: a, width: 1}, "
                                "{name: b, width: 2}]\n";
 
-/// Plans "base and sweep" into a folder. Owner: the caller.
+/// Plans "base and sweep" into a folder. The caller owns the plan.
 static inline bb_status toy_try_plan(const char *base, const char *sweep, const char *folder,
                                      bb_sweep_plan **out)
 {
@@ -263,7 +263,7 @@ static inline void toy_refused(const char *sweep, const char *text)
     check_fails(toy_try_plan(toy_base, sweep, NULL, &plan), BB_INVALID, text);
 }
 
-/// Runs all points that are to be done.
+/// Runs all pending points.
 static inline bb_shard_report toy_run_all(const bb_sweep_plan *plan, bb_index jobs)
 {
     bb_shard_report report;
