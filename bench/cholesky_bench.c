@@ -69,8 +69,8 @@ typedef struct contest {
     bb_bench_times own[TILES], sp[TILES], one, many;
 } contest;
 
-static bb_status play_round(const bb_bench_setup *setup, const bb_matrix_source *source,
-                            bb_variant variant, contest *out)
+static bb_status run_round(const bb_bench_setup *setup, const bb_matrix_source *source,
+                           bb_variant variant, contest *out)
 {
     bb_status status = BB_OK;
     const bool direct = variant == BB_VARIANT_SP;
@@ -120,7 +120,7 @@ bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *set
     contest task = {
         .tiles = {setup->quick ? 48 : 512, setup->quick ? 64 : 768, setup->quick ? 96 : 1024}};
     for (int round = 0; round < 3; ++round) {
-        BB_TRY(play_round(setup, &source, (bb_variant)self->choice, &task));
+        BB_TRY(run_round(setup, &source, (bb_variant)self->choice, &task));
     }
     const bool direct = self->choice == (int)BB_VARIANT_SP;
     int tile = best_tile(task.own);

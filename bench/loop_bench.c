@@ -142,7 +142,7 @@ static bb_status step_again(void *context)
     return time_alone(context, &seconds);
 }
 
-static void leave_heat(heat_contest *task)
+static void release_heat(heat_contest *task)
 {
     bb_control_loop_destroy(&task->loop);
     bb_coded_operator_destroy(&task->operation);
@@ -179,7 +179,7 @@ static bb_status bench_step(const bb_bench_setup *setup,
     BB_TRY(bb_bench_measure_energy(BB_DEVICE_CUDA, step_again, &task, HEAT_STEPS,
                                    "host's wait for each step", out));
 done:
-    leave_heat(&task);
+    release_heat(&task);
     return status;
 }
 
@@ -244,7 +244,8 @@ static bb_status run_again(void *context)
 }
 
 // Sets the outcome. The bytes of the matrix are an equal share of those of all rows.
-static void conclude(const bb_wafer_loop *loop, const bb_bench_times *times, bb_bench_outcome *out)
+static void set_outcome(const bb_wafer_loop *loop, const bb_bench_times *times,
+                        bb_bench_outcome *out)
 {
     const bb_slit_grid *slit = &loop->problem->slit;
     const double light = (double)loop->problem->scan->light_steps;
@@ -288,7 +289,7 @@ bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
             bb_bench_add(&times, seconds);
         }
     }
-    conclude(loop, &times, out);
+    set_outcome(loop, &times, out);
     BB_TRY(bb_bench_measure_energy(BB_DEVICE_CUDA, run_again, loop, 1.0, NULL, out));
 done:
     bb_wafer_loop_destroy(&loop);

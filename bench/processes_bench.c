@@ -94,7 +94,7 @@ done:
 }
 
 // Synchronises the start and shares the time of the slowest process.
-static bb_status agree(double *seconds)
+static bb_status synchronise(double *seconds)
 {
     bb_status status = BB_OK;
     const bb_team *team = bb_team_joined();
@@ -120,11 +120,11 @@ static bb_status factor(const bb_engine_row *row, const bb_engine_config *config
     double seconds = 0.0;
     BB_TRY(row->create(config, &engine));
     BB_TRY(row->load(engine, source, NULL, plan, &matrix));
-    BB_TRY(agree(&seconds));
+    BB_TRY(synchronise(&seconds));
     const double begin = bb_clock_seconds();
     BB_TRY(row->factor(engine, matrix, 4, &outcome, NULL));
     seconds = bb_clock_seconds() - begin;
-    BB_TRY(agree(&seconds));
+    BB_TRY(synchronise(&seconds));
     bb_bench_add(times, seconds);
     BB_REQUIRE(outcome.kind == BB_OUTCOME_OK, BB_INTERNAL, "%s: %s", row->name, outcome.detail);
 done:
@@ -155,7 +155,7 @@ static bb_status factor_by_peer(const scalapack *peer, const bb_matrix_source *s
     const double begin = bb_clock_seconds();
     peer->factor("L", &n, values, &one, &one, descriptor, &info);
     double seconds = bb_clock_seconds() - begin;
-    BB_TRY(agree(&seconds));
+    BB_TRY(synchronise(&seconds));
     bb_bench_add(times, seconds);
     BB_REQUIRE(info == 0, BB_INTERNAL, "pspotrf failed with code %d", info);
 done:

@@ -83,7 +83,8 @@ done:
     return status;
 }
 
-static bb_status take_step(const bb_bench_setup *setup, bb_bench_step step, bb_bench_outcome *out)
+static bb_status measure_step(const bb_bench_setup *setup, bb_bench_step step,
+                              bb_bench_outcome *out)
 {
     static const bb_bench_case product = {.name = "gemv-fp32", .storage = "fp32"};
     switch (step) {
@@ -103,7 +104,7 @@ bb_status bb_bench_roofline(const bb_bench_case *self, const bb_bench_setup *set
     double peak = 0.0;
     double read = 0.0;
     BB_TRY(measure_peak(setup, &peak));
-    BB_TRY(take_step(setup, (bb_bench_step)self->choice, out));
+    BB_TRY(measure_step(setup, (bb_bench_step)self->choice, out));
     BB_TRY(measure_read(out->bytes, &read));
     const double intensity = out->flops / out->bytes;
     const double roof = fmin(peak, intensity * read);

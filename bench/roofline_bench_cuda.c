@@ -40,7 +40,8 @@ done:
     return status;
 }
 
-static bb_status take_step(const bb_bench_setup *setup, bb_bench_step step, bb_bench_outcome *out)
+static bb_status measure_step(const bb_bench_setup *setup, bb_bench_step step,
+                              bb_bench_outcome *out)
 {
     static const bb_bench_case product = {.name = "gemv-cuda-fp32", .storage = "fp32"};
     switch (step) {
@@ -58,7 +59,7 @@ bb_status bb_bench_roofline_cuda(const bb_bench_case *self, const bb_bench_setup
 {
     bb_status status = BB_OK;
     double read = 0.0;
-    BB_TRY(take_step(setup, (bb_bench_step)self->choice, out));
+    BB_TRY(measure_step(setup, (bb_bench_step)self->choice, out));
     BB_TRY(measure_read(setup->device, out->bytes, &read));
     const double intensity = out->flops / out->bytes;
     const double attained = out->flops / out->best_s;

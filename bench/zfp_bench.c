@@ -119,7 +119,7 @@ done:
     return status;
 }
 
-static bb_status enter(bb_index rows, bool quick, contest *task)
+static bb_status prepare(bb_index rows, bool quick, contest *task)
 {
     bb_status status = BB_OK;
     task->lines = rows * MESH_LINES;
@@ -131,7 +131,7 @@ done:
     return status;
 }
 
-static void leave(contest *task)
+static void release(contest *task)
 {
     BB_RELEASE(&task->values);
     BB_RELEASE(&task->theirs);
@@ -150,7 +150,7 @@ static bb_status decode_again(void *context)
     return bb_zfp_decoder_run(again->decoder, again->decoded, &seconds);
 }
 
-static bb_status compete(bb_device *device, contest *task, bool quick, bb_bench_outcome *out)
+static bb_status run_contest(bb_device *device, contest *task, bool quick, bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
     bb_zfp_index index = {0};
@@ -194,10 +194,10 @@ bb_status bb_bench_zfp(const bb_bench_case *self, const bb_bench_setup *setup,
     bb_status status = BB_OK;
     const bool on_cuda = self->device == BB_DEVICE_CUDA;
     contest task = {0};
-    BB_TRY(enter(setup->quick ? 1 : on_cuda ? CUDA_ROWS : CPU_ROWS, setup->quick, &task));
-    BB_TRY(compete(setup->device, &task, setup->quick, out));
+    BB_TRY(prepare(setup->quick ? 1 : on_cuda ? CUDA_ROWS : CPU_ROWS, setup->quick, &task));
+    BB_TRY(run_contest(setup->device, &task, setup->quick, out));
     out->ratio = on_cuda ? out->bytes / out->best_s / cuda_bar : task.libzfp_s / out->best_s;
 done:
-    leave(&task);
+    release(&task);
     return status;
 }

@@ -9,7 +9,7 @@
 #ifndef BB_SANITIZED
 // OpenBLAS starts its threads when it is loaded, before main, and retries endlessly if their
 // buffers cannot be allocated. The limit is therefore checked before the libraries are initialised.
-static void look_at_limit(int argument_count, char **arguments, char **environment)
+static void check_limit(int argument_count, char **arguments, char **environment)
 {
     static const char sentence[] =
         "bitbudget: memory: with a limit (ulimit -v) OpenBLAS needs 128 MiB for each thread that "
@@ -24,7 +24,7 @@ static void look_at_limit(int argument_count, char **arguments, char **environme
 }
 
 __attribute__((section(".preinit_array"),
-               used)) static void (*const at_load)(int, char **, char **) = look_at_limit;
+               used)) static void (*const at_load)(int, char **, char **) = check_limit;
 #endif
 
 int main(int argument_count, char **arguments)

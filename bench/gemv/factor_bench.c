@@ -159,7 +159,7 @@ static void release(contest *task)
     BB_RELEASE(&task->exact);
 }
 
-static void conclude(const contest *task, bb_bench_outcome *out)
+static void set_outcome(const contest *task, bb_bench_outcome *out)
 {
     const double values = (double)task->layout.rows * (double)task->layout.columns;
     double difference = 0.0;
@@ -207,7 +207,7 @@ bb_status bb_bench_factors(const bb_bench_case *self, const bb_bench_setup *setu
             bb_coded_operator_apply(task.copies[0], task.row, task.rows, task.x, task.y, &seconds));
         bb_bench_add(&task.own, seconds);
     }
-    conclude(&task, out);
+    set_outcome(&task, out);
     out->ratio = bb_bench_best(&task.read) / out->best_s;
     out->peer = 1e-9 * task.touched * task.matrix_bytes / bb_bench_best(&task.read);
     out->binds = "instructions";
@@ -303,7 +303,7 @@ bb_status bb_bench_factors_cuda(const bb_bench_case *self, const bb_bench_setup 
     }
     BB_TRY(
         bb_device_download(task.device, task.y, task.device_y, (size_t)task.rows * sizeof *task.y));
-    conclude(&task, out);
+    set_outcome(&task, out);
     out->ratio = bar_s / out->best_s;
     out->binds = "latency";
     BB_TRY(

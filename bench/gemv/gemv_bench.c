@@ -204,7 +204,7 @@ static bb_status multiply_again(void *context)
     return multiply(context, &times);
 }
 
-static void conclude(const contest *task, bb_bench_outcome *out)
+static void set_outcome(const contest *task, bb_bench_outcome *out)
 {
     const bb_index rows = task->sizes.rows;
     const bb_index columns = task->sizes.columns;
@@ -239,7 +239,7 @@ bb_status bb_bench_gemv(const bb_bench_case *self, const bb_bench_setup *setup,
             BB_TRY(apply(task.single_operation, &task, &task.peer));
         }
     }
-    conclude(&task, out);
+    set_outcome(&task, out);
     BB_TRY(bb_bench_measure_energy(BB_DEVICE_CPU, multiply_again, &task, 1.0, NULL, out));
 done:
     bb_ceiling_release(&task.ceiling);

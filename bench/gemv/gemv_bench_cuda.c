@@ -196,7 +196,7 @@ done:
     return status;
 }
 
-static void conclude(const contest *task, double error, bb_bench_outcome *out)
+static void set_outcome(const contest *task, double error, bb_bench_outcome *out)
 {
     double values = (double)task->sizes.rows * (double)task->sizes.columns;
     double read_rate = 4.0 * values / bb_bench_best(&task->read);
@@ -215,7 +215,7 @@ static void conclude(const contest *task, double error, bb_bench_outcome *out)
                    8.0 * task->matrix_bytes / values, error);
 }
 
-static void leave(contest *task)
+static void release(contest *task)
 {
     for (int k = 0; k < task->copy_count; ++k) {
         bb_coded_operator_destroy(&task->copies[k]);
@@ -254,10 +254,10 @@ bb_status bb_bench_gemv_cuda(const bb_bench_case *self, const bb_bench_setup *se
         }
     }
     BB_TRY(measure_error(&task, &error));
-    conclude(&task, error, out);
+    set_outcome(&task, error, out);
     BB_TRY(bb_bench_measure_energy(BB_DEVICE_CUDA, multiply_again, &task,
                                    (double)REPEATS * task.together, NULL, out));
 done:
-    leave(&task);
+    release(&task);
     return status;
 }

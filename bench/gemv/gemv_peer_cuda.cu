@@ -158,7 +158,7 @@ bb_status multiply_often(bb_queue *queue, bb_index, bb_index items, void *argume
 }
 
 // Converts `count` values on the host to the peer's format.
-void narrow(const bb_gemv_peer *peer, const double *values, bb_index count, void *out)
+void round_values(const bb_gemv_peer *peer, const double *values, bb_index count, void *out)
 {
     for (bb_index j = 0; j < count; ++j) {
         if (peer->word == sizeof(double)) {
@@ -171,7 +171,7 @@ void narrow(const bb_gemv_peer *peer, const double *values, bb_index count, void
     }
 }
 
-bb_status take(bb_gemv_peer *peer, const double *x)
+bb_status allocate(bb_gemv_peer *peer, const double *x)
 {
     const size_t row_bytes = static_cast<size_t>(peer->columns) * peer->word;
     const size_t rows = static_cast<size_t>(peer->rows);
@@ -191,7 +191,7 @@ bb_status take(bb_gemv_peer *peer, const double *x)
         BB_RETURN_IF_FAILED(bb_dense_library_open(&peer->library));
         BB_CUBLAS_TRY(peer->library->create(&peer->handle));
     }
-    narrow(peer, x, peer->columns, peer->staging);
+    round_values(peer, x, peer->columns, peer->staging);
     BB_RETURN_IF_FAILED(bb_device_upload(peer->device, peer->x, peer->staging, row_bytes));
     return bb_device_wait(peer->device);
 }
@@ -212,7 +212,7 @@ bb_status bb_gemv_peer_create(bb_device *device, bb_gemv_peer_kind kind, bb_inde
     peer->word = kind == BB_GEMV_CUBLAS_D   ? sizeof(double)
                  : kind == BB_GEMV_CUBLAS_H ? sizeof(__half)
                                             : sizeof(float);
-    bb_status status = take(peer, x);
+    bb_status status = allocate(peer, x);
     if (status != BB_OK) {
         bb_gemv_peer_destroy(&peer);
     }
@@ -247,7 +247,7 @@ double bb_gemv_peer_bytes(const bb_gemv_peer *peer)
 bb_status bb_gemv_peer_load(bb_gemv_peer *peer, bb_index row, const double *values)
 {
     const size_t row_bytes = static_cast<size_t>(peer->columns) * peer->word;
-    narrow(peer, values, peer->columns, peer->staging);
+    round_values(peer, values, peer->columns, peer->staging);
     BB_RETURN_IF_FAILED(bb_device_upload(peer->device,
                                          static_cast<unsigned char *>(peer->matrix) +
                                              static_cast<size_t>(row) * row_bytes,

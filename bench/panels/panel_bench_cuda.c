@@ -119,7 +119,7 @@ typedef struct contest {
     int solver_version, nccl_version; // versions for cuSOLVERMp
 } contest;
 
-static void leave(contest *task)
+static void release(contest *task)
 {
     BB_RELEASE(&task->pivots);
     BB_RELEASE(&task->rival_pivots);
@@ -131,7 +131,7 @@ static void leave(contest *task)
 }
 
 // `task` must not be moved afterwards.
-static bb_status enter(contest *task)
+static bb_status prepare(contest *task)
 {
     bb_status status = BB_OK;
     const bb_panel_plan *plan = &task->plan;
@@ -178,8 +178,9 @@ done:
 }
 
 // Runs all rounds by panels; for the row itself with the energy in `out`, for a rival NULL.
-static bb_status play(contest *task, int gpus, const bb_panel_plan *plan, bb_bench_times *times,
-                      double *pivots, double *taken_bytes, bb_bench_outcome *out)
+static bb_status run_rounds(contest *task, int gpus, const bb_panel_plan *plan,
+                            bb_bench_times *times, double *pivots, double *taken_bytes,
+                            bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
     repetition again = {.task = task};
@@ -214,11 +215,11 @@ done:
 }
 
 // Runs the same panels on one device, or with L on the device.
-static bb_status play_panels(contest *task)
+static bb_status run_panels(contest *task)
 {
     bb_panel_plan plan = task->plan;
     plan.swapped = false;
-    return play(task, 1, &plan, &task->rival, task->rival_pivots, &task->rival_bytes, NULL);
+    return run_rounds(task, 1, &plan, &task->rival, task->rival_pivots, &task->rival_bytes, NULL);
 }
 
 static bb_status time_potrf(const contest *task, matrix_kind kind, bb_index n,
@@ -239,7 +240,7 @@ done:
     return status;
 }
 
-static bb_status play_potrf(contest *task)
+static bb_status run_potrf(contest *task)
 {
     bb_status status = BB_OK;
     bb_bench_times warm = {0};
@@ -254,7 +255,7 @@ static bb_index peer_block(const contest *task)
     return task->plan.n < PEER_BLOCK ? QUICK_BLOCK : PEER_BLOCK;
 }
 
-static bb_status play_cusolvermp(contest *task)
+static bb_status run_cusolvermp(contest *task)
 {
     bb_status status = BB_OK;
     bb_cusolvermp_peer *peer = NULL;
@@ -281,14 +282,14 @@ done:
 
 // Runs the rival. It is skipped if it does not fit on a device or lacks a library, except
 // cuSOLVERMp.
-static bb_status play_rival(contest *task)
+static bb_status run_rival(contest *task)
 {
     bb_status status = BB_OK;
     if ((task->flags & BB_PANEL_CUSOLVERMP) != 0) {
-        return play_cusolvermp(task);
+        return run_cusolvermp(task);
     }
     status =
-        (task->flags & (BB_PANEL_TWO | BB_PANEL_SWAP)) != 0 ? play_panels(task) : play_potrf(task);
+        (task->flags & (BB_PANEL_TWO | BB_PANEL_SWAP)) != 0 ? run_panels(task) : run_potrf(task);
     if (status == BB_MEMORY || status == BB_UNSUPPORTED) {
         bb_log_warning("bench: skipping the rival at n = %td: %s", task->plan.n,
                        bb_status_message());
@@ -323,22 +324,22 @@ static bb_status describe(const contest *task, bb_bench_outcome *out)
     const bb_need need = bb_panel_plan_need(plan, task->gpus);
     const bool compared = task->rival.count > 0;
     double apart = NAN;
-    char beside[120] = "";
+    char extra[120] = "";
     if (compared && task->flags != 0) {
         BB_TRY(compare_pivots(task, &apart));
     }
     if ((task->flags & BB_PANEL_CUSOLVERMP) != 0) {
-        (void)snprintf(beside, sizeof beside,
+        (void)snprintf(extra, sizeof extra,
                        "; cuSOLVERMp %d (NCCL %d) in blocks of %td on 2 x 1, pivots differ by %.1e",
                        task->solver_version, task->nccl_version, peer_block(task), apart);
     } else if ((task->flags & BB_PANEL_SWAP) != 0) {
-        (void)snprintf(beside, sizeof beside,
+        (void)snprintf(extra, sizeof extra,
                        ", %.0f GB up, %.0f down, %.0f GB of host memory allocated in %.3g s%s",
                        1e-9 * task->traffic.host_to_device_bytes,
                        1e-9 * task->traffic.device_to_host_bytes, 1e-9 * need.host_bytes,
                        task->start_s, compared ? "" : "; L does not fit on the GPU");
     } else if ((task->flags & BB_PANEL_TWO) != 0) {
-        (void)snprintf(beside, sizeof beside, ", memory %.3f of a single GPU%s",
+        (void)snprintf(extra, sizeof extra, ", memory %.3f of a single GPU%s",
                        compared ? task->taken_bytes / task->rival_bytes
                                 : need.device_bytes / bb_panel_plan_need(plan, 1).device_bytes,
                        compared ? "" : " as planned: it does not fit on one");
@@ -346,20 +347,20 @@ static bb_status describe(const contest *task, bb_bench_outcome *out)
     (void)snprintf(out->detail, sizeof out->detail,
                    "n %td, m %td, %s, panel %td, %.2f GB planned, %.2f used%s", plan->n,
                    plan->sides, kind_names[task->kind], plan->block, 1e-9 * need.device_bytes,
-                   1e-9 * task->taken_bytes, beside);
+                   1e-9 * task->taken_bytes, extra);
 done:
     return status;
 }
 
-static bb_status compete(contest *task, bb_bench_outcome *out)
+static bb_status run_contest(contest *task, bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
     const double n = (double)task->plan.n;
-    BB_TRY(enter(task));
-    BB_TRY(play_rival(task));
+    BB_TRY(prepare(task));
+    BB_TRY(run_rival(task));
     if (task->outcome.kind == BB_OUTCOME_OK) {
-        BB_TRY(play(task, task->gpus, &task->plan, &task->own, task->pivots, &task->taken_bytes,
-                    task->gpus == 1 ? out : NULL));
+        BB_TRY(run_rounds(task, task->gpus, &task->plan, &task->own, task->pivots,
+                          &task->taken_bytes, task->gpus == 1 ? out : NULL));
     }
     if (task->outcome.kind != BB_OUTCOME_OK) {
         (void)snprintf(out->detail, sizeof out->detail, "broke down: %.100s", task->outcome.detail);
@@ -421,8 +422,8 @@ bb_status bb_panel_bench(const bb_bench_case *self, const bb_bench_setup *setup,
     BB_TRY(choose(self, setup, &task));
     BB_REQUIRE(bb_device_count(BB_DEVICE_CUDA, NULL, 0) >= task.gpus, BB_UNSUPPORTED,
                "there is one GPU, expected two");
-    BB_TRY(compete(&task, out));
+    BB_TRY(run_contest(&task, out));
 done:
-    leave(&task);
+    release(&task);
     return status;
 }

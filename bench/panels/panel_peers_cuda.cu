@@ -53,7 +53,7 @@ bb_status open_site(site *s, size_t value_bytes)
     return BB_OK;
 }
 
-bb_status take_workspaces(site *s)
+bb_status allocate_workspaces(site *s)
 {
     BB_RETURN_IF_FAILED(bb_device_allocate(s->matrix->device, s->bytes, &s->workspace));
     return bb_memory_allocate(static_cast<bb_index>(s->host_bytes), 1, &s->host_workspace);
@@ -107,7 +107,7 @@ bb_status factor_potrf(potrf_task *t)
     BB_CUSOLVER_TRY(cusolverDnXpotrf_bufferSize(t->handle, t->params, CUBLAS_FILL_MODE_LOWER, n,
                                                 CUDA_R_32F, t->values, n, CUDA_R_32F, &t->bytes,
                                                 &t->host_bytes));
-    BB_RETURN_IF_FAILED(take_workspaces(t));
+    BB_RETURN_IF_FAILED(allocate_workspaces(t));
     BB_RETURN_IF_FAILED(bb_device_source_fill(t->matrix, bb_stream_queue(t->stream), 0, 0,
                                               bb_device_matrix(t->values, BB_F32, n, n, n)));
     BB_CUDA_TRY(cudaEventRecord(t->begin, t->stream));
@@ -150,8 +150,8 @@ enum { BB_NCCL_SUCCESS = 0, BB_MP_COLUMN_MAJOR = 0 };
 // are square for potrf; a local matrix is column-major.
 struct library {
     int (*nccl_version)(int *version);
-    int (*join)(bb_nccl_team_t *members, int count, const int *devices);
-    int (*leave)(bb_nccl_team_t member);
+    int (*create_communicator)(bb_nccl_team_t *members, int count, const int *devices);
+    int (*destroy_objects)(bb_nccl_team_t member);
     const char *(*nccl_reason)(int result);
     cusolverStatus_t (*create)(bb_mp_handle_t *handle, int device, cudaStream_t stream);
     cusolverStatus_t (*destroy)(bb_mp_handle_t handle);
@@ -345,7 +345,7 @@ bb_status prepare(part *p, const double *scale)
     return BB_OK;
 }
 
-bb_status join(bb_cusolvermp_peer *peer)
+bb_status create_communicator(bb_cusolvermp_peer *peer)
 {
     int ordinals[GPUS];
     bb_nccl_team_t members[GPUS] = {};
@@ -374,7 +374,7 @@ bb_status lay_out(part *p)
                                          0, 0, p->rows));
     BB_CUSOLVER_TRY(loaded.workspace(p->handle, CUBLAS_FILL_MODE_LOWER, n, p->values, 1, 1,
                                      p->descriptor, type_of(peer), &p->bytes, &p->host_bytes));
-    return take_workspaces(p);
+    return allocate_workspaces(p);
 }
 
 // Fills the lower triangle of D A D in the blocks of the device. They are column-major, which
@@ -421,7 +421,7 @@ bb_status factor(part *p)
 }
 
 // Destroys the libraries' objects; collective.
-bb_status leave(part *p)
+bb_status destroy_objects(part *p)
 {
     if (p->descriptor != nullptr) {
         (void)loaded.destroy_matrix(p->descriptor);
@@ -443,7 +443,7 @@ bb_status open(bb_cusolvermp_peer *peer, const double *scale)
     for (part &p : peer->parts) {
         BB_RETURN_IF_FAILED(prepare(&p, scale));
     }
-    BB_RETURN_IF_FAILED(join(peer));
+    BB_RETURN_IF_FAILED(create_communicator(peer));
     return visit_both(peer, lay_out);
 }
 
@@ -478,7 +478,7 @@ extern "C" void bb_cusolvermp_peer_destroy(bb_cusolvermp_peer **peer)
     if (*peer == nullptr) {
         return;
     }
-    (void)visit_both(*peer, leave);
+    (void)visit_both(*peer, destroy_objects);
     for (part &p : (*peer)->parts) {
         bb_device_release(p.matrix->device, &p.scale);
         close_site(&p);

@@ -171,7 +171,7 @@ static void release(unwrap_run *run)
 
 // Describes times in ms, of the stream on the device, of the solve and in total, and wrong points:
 // for the kernels, the transforms and the loops.
-static void tell(const unwrap_run *run, bb_bench_outcome *out)
+static void describe_outcome(const unwrap_run *run, bb_bench_outcome *out)
 {
     (void)snprintf(out->detail, sizeof out->detail,
                    "%td wrong, on the device %.3g ms, solve %.3g, %td cycles; DCT %.3g ms on %td "
@@ -195,7 +195,7 @@ bb_status bb_bench_unwrap(const bb_bench_case *self, const bb_bench_setup *setup
     out->median_s = bb_bench_median(&run.total);
     out->ratio =
         bb_bench_best(self->storage == NULL ? &run.dct_whole : &run.loops_whole) / out->best_s;
-    tell(&run, out);
+    describe_outcome(&run, out);
 done:
     release(&run);
     return status;

@@ -29,8 +29,10 @@ done:
     return status;
 }
 
-// Describes a shortage of memory on this machine; require() reports one of --machine as an error.
-static bb_status judge(const bb_options *options, const bb_plan *plan, char shortage[BB_PLAN_LINE])
+// Describes a shortage of memory on this machine; require_memory() reports one of --machine as an
+// error.
+static bb_status find_shortage(const bb_options *options, const bb_plan *plan,
+                               char shortage[BB_PLAN_LINE])
 {
     bb_status status = BB_OK;
     double bytes = 0.0;
@@ -44,7 +46,7 @@ done:
 }
 
 // Refuses a study that this machine, or the machine of --machine, cannot run.
-static bb_status require(const bb_options *options, const bb_plan *plan)
+static bb_status require_memory(const bb_options *options, const bb_plan *plan)
 {
     bb_status status = BB_OK;
     bb_machine machine;
@@ -86,7 +88,7 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     BB_REQUIRE(!options->fields || experiment->list_fields != NULL, BB_INVALID,
                "--fields: experiment %s has no fields to list; remove --fields", experiment->name);
     BB_TRY(bb_study_place_failure(experiment->plan(study, &run, &plan), config));
-    BB_TRY(judge(options, &plan, shortage));
+    BB_TRY(find_shortage(options, &plan, shortage));
     (void)printf("%s: ", experiment->name);
     bb_text_print(study->title, stdout);
     (void)printf("\n");
@@ -103,13 +105,13 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     } else {
         (void)printf("  %-28s %.3g s\n", "time, estimated", plan.estimated_seconds);
     }
-    bool taken = access(path, F_OK) == 0 && !options->force;
-    (void)printf("  %-28s %s%s\n", "output", path, taken ? " (exists; --force replaces it)" : "");
+    bool exists = access(path, F_OK) == 0 && !options->force;
+    (void)printf("  %-28s %s%s\n", "output", path, exists ? " (exists; --force replaces it)" : "");
     if (options->fields) {
         BB_TRY(print_fields(experiment, study));
     }
     (void)fflush(stdout);
-    BB_TRY(require(options, &plan));
+    BB_TRY(require_memory(options, &plan));
 done:
     bb_file_list_release(&inputs);
     BB_RELEASE(&path);

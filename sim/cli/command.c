@@ -23,8 +23,9 @@
 #include <unistd.h>
 
 // `first`: number of the first argument after the name of the command or program.
-static bb_status act(const bb_command *found, int first, int argument_count, char **arguments,
-                     const bb_experiment_table *experiments, bb_options *options)
+static bb_status run_command(const bb_command *found, int first, int argument_count,
+                             char **arguments, const bb_experiment_table *experiments,
+                             bb_options *options)
 {
     bb_status status = BB_OK;
     const bool is_first = bb_team_joined()->rank == 0;
@@ -76,22 +77,22 @@ done:
     return status;
 }
 
-static bool asks_for(const char *argument, const char *brief, const char *full)
+static bool has_help_option(const char *argument, const char *brief, const char *full)
 {
     return strcmp(argument, brief) == 0 || strcmp(argument, full) == 0;
 }
 
 // True if all output was written. A closed pipe counts as written: its reader may stop early.
-static bool is_printed(void)
+static bool is_output_written(void)
 {
     if (fflush(stdout) == 0 && ferror(stdout) == 0) {
         return true;
     }
     const int reason = errno;
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
-    const bool gone = poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+    const bool is_closed = poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
     errno = reason;
-    return gone;
+    return is_closed;
 }
 
 // Gives the first process of a team one second to print a common error and to end the others.
@@ -116,10 +117,10 @@ static const char *name_process(void)
 }
 
 // Prints the message of a failed status and returns the exit code.
-static int conclude(const char *program, bb_status status, const bb_options *options)
+static int report_status(const char *program, bb_status status, const bb_options *options)
 {
     bb_threads_stop();
-    if ((status == BB_OK || status == BB_DIFFERENT) && !is_printed()) {
+    if ((status == BB_OK || status == BB_DIFFERENT) && !is_output_written()) {
         status = bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to standard output: %s",
                                strerror(errno));
     }
@@ -146,24 +147,24 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
         status = print_overview(stderr);
         return bb_status_exit_code(status == BB_OK ? BB_INVALID : status);
     }
-    if (asks_for(arguments[1], "-h", "--help")) {
+    if (has_help_option(arguments[1], "-h", "--help")) {
         status = print_overview(stdout);
     } else if (strcmp(arguments[1], "--version") == 0) {
         (void)printf("bitbudget %s (%s)\n", BB_VERSION, BB_COMMIT);
     } else {
         BB_TRY(bb_command_table_find(arguments[1], &found));
-        BB_TRY(act(found, 2, argument_count, arguments, experiments, &options));
+        BB_TRY(run_command(found, 2, argument_count, arguments, experiments, &options));
     }
 done:
-    return conclude("bitbudget", status, &options);
+    return report_status("bitbudget", status, &options);
 }
 
 int bb_command_program(int argument_count, char **arguments, const bb_command *command)
 {
     bb_options options = {.level = BB_LOG_NORMAL};
     const bb_experiment_table none = {0};
-    const bb_status status = act(command, 1, argument_count, arguments, &none, &options);
-    return conclude(command->name, status, &options);
+    const bb_status status = run_command(command, 1, argument_count, arguments, &none, &options);
+    return report_status(command->name, status, &options);
 }
 
 bb_status bb_command_load(const bb_options *options, const bb_experiment_table *experiments,

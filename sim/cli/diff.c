@@ -74,12 +74,12 @@ done:
     return status;
 }
 
-static bb_status compare(const request *asked, bb_results *const results[2], char *const labels[2])
+static bb_status compare(const request *job, bb_results *const results[2], char *const labels[2])
 {
     bb_status status = BB_OK;
     bb_text text = {0};
     bb_index count = 0;
-    char *const *paths = asked->options->operands;
+    char *const *paths = job->options->operands;
     const char *names[2];
     for (int side = 0; side < 2; ++side) {
         names[side] = bb_results_note_text(results[side], "", "experiment");
@@ -87,13 +87,11 @@ static bb_status compare(const request *asked, bb_results *const results[2], cha
     BB_REQUIRE(strcmp(names[0], names[1]) == 0, BB_INVALID,
                "'%s' is a result of %s, '%s' of %s; compare results of one experiment", paths[0],
                names[0], paths[1], names[1]);
-    const bb_experiment *experiment = bb_experiment_find(asked->experiments, names[0]);
+    const bb_experiment *experiment = bb_experiment_find(job->experiments, names[0]);
     BB_REQUIRE(experiment != NULL, BB_IO, "cannot compare '%s': unknown experiment '%s'", paths[0],
                names[0]);
-    const bb_comparison pair = {experiment,
-                                {results[0], results[1]},
-                                {labels[0], labels[1]},
-                                asked->options->show.tolerance};
+    const bb_comparison pair = {
+        experiment, {results[0], results[1]}, {labels[0], labels[1]}, job->options->show.tolerance};
     BB_TRY(write_keys(&pair, &text, &count));
     BB_TRY(write_results(&pair, &text, &count));
     BB_TRY(bb_comparison_write_origins(&pair, &text));
@@ -108,17 +106,17 @@ done:
 static bb_status diff(void *context)
 {
     bb_status status = BB_OK;
-    const request *asked = context;
+    const request *job = context;
     bb_results *results[2] = {NULL, NULL};
     char *labels[2] = {NULL, NULL};
     // A file under its final name is complete, and file locks fail on many cluster file systems.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     for (int side = 0; side < 2; ++side) {
-        BB_TRY(read_file(asked->options->operands[side], &results[side]));
-        BB_TRY(bb_grid_find_label((const char *const *)asked->options->operands, 2, side,
+        BB_TRY(read_file(job->options->operands[side], &results[side]));
+        BB_TRY(bb_grid_find_label((const char *const *)job->options->operands, 2, side,
                                   &labels[side]));
     }
-    BB_TRY(compare(asked, results, labels));
+    BB_TRY(compare(job, results, labels));
 done:
     for (int side = 0; side < 2; ++side) {
         BB_RELEASE(&labels[side]);
@@ -129,6 +127,6 @@ done:
 
 bb_status bb_command_diff(const bb_options *options, const bb_experiment_table *experiments)
 {
-    request asked = {options, experiments};
-    return bb_isolation_run(options->operands[0], READING_SECONDS, diff, &asked);
+    request job = {options, experiments};
+    return bb_isolation_run(options->operands[0], READING_SECONDS, diff, &job);
 }

@@ -51,7 +51,7 @@ static void list_devices(void)
 }
 
 // Prints the run-time compilers of kernels, or the reason why there is none.
-static void tell_kernels(void)
+static void print_compilers(void)
 {
     char compiler[BB_WISDOM_COMPILER_BYTES];
     bb_device *device = NULL;
@@ -85,7 +85,7 @@ done:
     return status;
 }
 
-static bb_status tell_variants(void)
+static bb_status print_all_variants(void)
 {
     bb_status status = BB_OK;
     bb_wisdom_file shipped = {0};
@@ -195,8 +195,8 @@ bb_status bb_command_info(const bb_options *options, const bb_experiment_table *
         (void)printf("  %-12s %s\n", libraries[i].name, libraries[i].version);
     }
     list_devices();
-    tell_kernels();
-    BB_TRY(tell_variants());
+    print_compilers();
+    BB_TRY(print_all_variants());
     // Many thread stacks exceed a small memory limit; the tests need only one thread.
     const bool fits = bb_address_space_fits(bb_address_space_threads(options->threads));
     BB_TRY(bb_threads_set(fits ? options->threads : 1));

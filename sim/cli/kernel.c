@@ -300,7 +300,7 @@ typedef struct action {
     const char *name;
     bb_index fewest, most; // operands after the action
     bool runs;             // true for run: accepts the options that bind data
-    bool takes_device, takes_variant, explains;
+    bool accepts_device, accepts_variant, explains;
     bb_status (*act)(const bb_options *options, bb_kernel_source *source);
 } action;
 
@@ -364,9 +364,9 @@ static bb_status compute(const bb_options *options, bb_device_kind device,
     BB_TRY(bb_threads_set(options->threads));
     const bb_choice_wish wish = wish_of(options);
     BB_TRY(bb_kernel_run_compute(device, source, &wish, &binding, &record));
-    const bb_object_file_record said = {record.device, record.compiler, record.choice.text,
-                                        record.choice.origin};
-    BB_TRY(bb_object_file_write(options->output, options->force, &source->program, data, said));
+    const bb_object_file_record metadata = {record.device, record.compiler, record.choice.text,
+                                            record.choice.origin};
+    BB_TRY(bb_object_file_write(options->output, options->force, &source->program, data, metadata));
     if (strcmp(record.choice.origin, "default") != 0) {
         bb_log_info("variant %s (%s)", record.choice.text, record.choice.origin);
     }
@@ -539,7 +539,7 @@ static bb_status check_options(const action *found, const bb_options *options)
         BB_INVALID,
         "kernel %s: --in, --wisdom, --reorder and --deterministic need kernel run or explain",
         found->name);
-    BB_REQUIRE(found->takes_variant || options->kernel.variant == NULL, BB_INVALID,
+    BB_REQUIRE(found->accepts_variant || options->kernel.variant == NULL, BB_INVALID,
                "kernel %s: --variant needs kernel run, source or explain", found->name);
     BB_REQUIRE(options->kernel.set == NULL || (found->explains && !found->runs), BB_INVALID,
                "kernel %s: --set needs kernel explain", found->name);
@@ -559,7 +559,7 @@ bb_status bb_command_kernel(const bb_options *options, const bb_experiment_table
                "kernel %s: wrong number of operands (%td); see 'bitbudget kernel --help'",
                found->name, rest);
     BB_TRY(check_options(found, options));
-    BB_REQUIRE(found->takes_device || options->device == NULL, BB_INVALID,
+    BB_REQUIRE(found->accepts_device || options->device == NULL, BB_INVALID,
                "kernel %s: remove --device", found->name);
     BB_TRY(found->act(options, &source));
 done:

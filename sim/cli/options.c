@@ -205,7 +205,7 @@ bool bb_option_is_accepted(const bb_option *option, const bb_option_groups accep
     return found;
 }
 
-static bb_status take_value(const bb_option *option, const char *value, bb_options *out)
+static bb_status parse_value(const bb_option *option, const char *value, bb_options *out)
 {
     bb_status status = BB_OK;
     void *member = (char *)out + option->member;
@@ -281,13 +281,13 @@ static void fill_forms(struct option forms[OPTION_COUNT + 1], char letters[2 * O
 {
     *letters++ = ':';
     for (int i = 0; i < OPTION_COUNT; ++i) {
-        const bool takes_value = table[i].value != NULL;
-        forms[i] = (struct option){table[i].name, takes_value ? required_argument : no_argument,
-                                   NULL, FIRST_LONG + i};
+        const bool has_value = table[i].value != NULL;
+        forms[i] = (struct option){table[i].name, has_value ? required_argument : no_argument, NULL,
+                                   FIRST_LONG + i};
         if (table[i].letter != 0) {
             *letters++ = table[i].letter;
             *letters = ':';
-            letters += takes_value;
+            letters += has_value;
         }
     }
     *letters = '\0';
@@ -342,7 +342,7 @@ bb_status bb_options_parse(int argument_count, char **arguments, const bb_option
             status = refuse_option(typed, rest[0], accepted);
             goto done;
         }
-        BB_TRY(take_value(option, optarg, out));
+        BB_TRY(parse_value(option, optarg, out));
     }
     BB_REQUIRE(out->help || out->restart.checkpoint != NULL ||
                    isnan(out->restart.checkpoint_every_s),

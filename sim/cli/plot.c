@@ -47,15 +47,15 @@ static bb_status find_source(const char *name, char **out)
     return BB_OK;
 }
 
-static bb_status read_source(const request *asked, bb_index operand, bb_results **out)
+static bb_status read_source(const request *job, bb_index operand, bb_results **out)
 {
     bb_status status = BB_OK;
-    const char *name = asked->options->operands[operand];
+    const char *name = job->options->operands[operand];
     char *path = NULL;
     BB_TRY(find_source(name, &path));
     BB_TRY(bb_status_prefix(bb_study_file_has_machines(path)
-                                ? read_machines(asked->options, path, out)
-                                : bb_source_read(asked->options, asked->experiments, name, out),
+                                ? read_machines(job->options, path, out)
+                                : bb_source_read(job->options, job->experiments, name, out),
                             "cannot plot '%s'", name));
 done:
     BB_RELEASE(&path);
@@ -95,17 +95,17 @@ done:
 static bb_status plot(void *context)
 {
     bb_status status = BB_OK;
-    const request *asked = context;
-    const bb_options *options = asked->options;
+    const request *job = context;
+    const bb_options *options = job->options;
     bb_results *results = NULL;
     bb_results *more[BB_PLOT_MOST_FILES] = {NULL};
-    BB_TRY(read_source(asked, 0, &results));
+    BB_TRY(read_source(job, 0, &results));
     for (bb_index i = 1; i < options->operand_count; ++i) {
-        BB_TRY(read_source(asked, i, &more[i - 1]));
+        BB_TRY(read_source(job, i, &more[i - 1]));
     }
     const char *name = bb_results_note_text(results, "", "experiment");
     const bb_plot_scene scene = {.results = results,
-                                 .experiment = bb_experiment_find(asked->experiments, name),
+                                 .experiment = bb_experiment_find(job->experiments, name),
                                  .x = options->picture.x,
                                  .y = options->picture.y,
                                  .pipeline = options->pipeline,
@@ -114,7 +114,7 @@ static bb_status plot(void *context)
                                  .step = options->picture.step,
                                  .more = (const bb_results *const *)more,
                                  .more_count = (int)options->operand_count - 1};
-    BB_TRY(options->list ? list_kinds(&scene) : draw(&scene, options, asked->inputs));
+    BB_TRY(options->list ? list_kinds(&scene) : draw(&scene, options, job->inputs));
 done:
     for (int i = 0; i < BB_PLOT_MOST_FILES; ++i) {
         bb_results_destroy(&more[i]);
@@ -127,7 +127,7 @@ bb_status bb_command_plot(const bb_options *options, const bb_experiment_table *
 {
     bb_status status = BB_OK;
     bb_file_list inputs = {0};
-    request asked = {options, experiments, &inputs};
+    request job = {options, experiments, &inputs};
     bb_figure_format format = BB_FIGURE_PDF;
     double width = 0.0;
     double height = 0.0;
@@ -144,7 +144,7 @@ bb_status bb_command_plot(const bb_options *options, const bb_experiment_table *
         }
     }
     BB_TRY(bb_source_inputs(options, &inputs));
-    BB_TRY(bb_isolation_run(options->operands[0], READING_SECONDS, plot, &asked));
+    BB_TRY(bb_isolation_run(options->operands[0], READING_SECONDS, plot, &job));
     if (!options->list) {
         bb_log_info("picture: %s", options->output);
     }

@@ -24,20 +24,20 @@ typedef struct request {
 static bb_status report(void *context)
 {
     bb_status status = BB_OK;
-    const request *asked = context;
-    const bb_options *options = asked->options;
+    const request *job = context;
+    const bb_options *options = job->options;
     bb_results *results = NULL;
     bb_text page = {0};
-    BB_TRY(bb_status_prefix(
-        bb_source_read(options, asked->experiments, options->operands[0], &results),
-        "cannot report on '%s'", options->operands[0]));
+    BB_TRY(
+        bb_status_prefix(bb_source_read(options, job->experiments, options->operands[0], &results),
+                         "cannot report on '%s'", options->operands[0]));
     (void)alarm(0); // gnuplot has its own time limit
     const char *name = bb_results_note_text(results, "", "experiment");
     const bb_report_request wanted = {.results = results,
-                                      .experiment = bb_experiment_find(asked->experiments, name),
+                                      .experiment = bb_experiment_find(job->experiments, name),
                                       .path = options->operands[0],
                                       .max_loss = options->max_loss,
-                                      .inputs = asked->inputs};
+                                      .inputs = job->inputs};
     if (options->output != NULL) {
         BB_TRY(bb_report_write(&wanted, &page));
         BB_TRY(bb_file_write(options->output, options->force, bb_text_string(&page), page.length));
@@ -55,7 +55,7 @@ bb_status bb_command_report(const bb_options *options, const bb_experiment_table
 {
     bb_status status = BB_OK;
     bb_file_list inputs = {0};
-    request asked = {options, experiments, &inputs};
+    request job = {options, experiments, &inputs};
     const char *output = options->output;
     const size_t length = output == NULL ? 0 : strlen(output);
     BB_REQUIRE(output != NULL || options->picture.tex != NULL, BB_INVALID,
@@ -64,7 +64,7 @@ bb_status bb_command_report(const bb_options *options, const bb_experiment_table
                BB_INVALID, "output '%s': the name must end in .html", output);
     BB_TRY(bb_source_inputs(options, &inputs));
     BB_TRY(output == NULL ? BB_OK : bb_file_check(output, false, options->force, 0.0, &inputs));
-    BB_TRY(bb_isolation_run(options->operands[0], READING_SECONDS, report, &asked));
+    BB_TRY(bb_isolation_run(options->operands[0], READING_SECONDS, report, &job));
     if (output != NULL) {
         bb_log_info("report: %s", output);
     }

@@ -86,13 +86,13 @@ done:
     return status;
 }
 
-static bb_status read_source(const request *asked, bb_index i, exhibit *shown)
+static bb_status read_source(const request *job, bb_index i, exhibit *shown)
 {
     bb_status status = BB_OK;
-    const char *path = asked->options->operands[i];
+    const char *path = job->options->operands[i];
     BB_TRY(bb_status_prefix(bb_reader_read(path, &shown->results[i]), "cannot show '%s'", path));
     const char *name = bb_results_note_text(shown->results[i], "", "experiment");
-    const bb_experiment *experiment = bb_experiment_find(asked->experiments, name);
+    const bb_experiment *experiment = bb_experiment_find(job->experiments, name);
     BB_REQUIRE(strcmp(name, "bench") != 0, BB_IO,
                "cannot show '%s': files of 'bitbudget-bench' are printed only when measured; "
                "docs/lab/performance.md, section 5, describes their datasets",
@@ -101,7 +101,7 @@ static bb_status read_source(const request *asked, bb_index i, exhibit *shown)
     BB_REQUIRE(
         i == 0 || experiment == shown->sources[0].experiment, BB_INVALID,
         "'%s' is a result of %s, '%s' of %s; losses of different experiments cannot be compared",
-        path, name, asked->options->operands[0], shown->sources[0].experiment->name);
+        path, name, job->options->operands[0], shown->sources[0].experiment->name);
     BB_TRY(bb_front_find(experiment, shown->results[i], &shown->fronts[i]));
     shown->sources[i].experiment = experiment;
     shown->sources[i].results = shown->results[i];
@@ -111,28 +111,28 @@ done:
     return status;
 }
 
-static bb_status read_sources(const request *asked, exhibit *shown)
+static bb_status read_sources(const request *job, exhibit *shown)
 {
     bb_status status = BB_OK;
-    const bb_index count = asked->options->operand_count;
+    const bb_index count = job->options->operand_count;
     shown->count = count;
     BB_TRY(BB_ZEROED(count, &shown->sources));
     BB_TRY(BB_ZEROED(count, &shown->results));
     BB_TRY(BB_ZEROED(count, &shown->fronts));
     for (bb_index i = 0; i < count; ++i) {
-        BB_TRY(read_source(asked, i, shown));
-        BB_TRY(bb_grid_find_label((const char *const *)asked->options->operands, count, i,
+        BB_TRY(read_source(job, i, shown));
+        BB_TRY(bb_grid_find_label((const char *const *)job->options->operands, count, i,
                                   &shown->sources[i].label));
     }
 done:
     return status;
 }
 
-static bb_status fill_grid(const request *asked, exhibit *shown)
+static bb_status fill_grid(const request *job, exhibit *shown)
 {
     bb_status status = BB_OK;
-    const bb_options *options = asked->options;
-    const bool for_people = asked->format != CSV && asked->format != JSON;
+    const bb_options *options = job->options;
+    const bool for_people = job->format != CSV && job->format != JSON;
     if (options->pipeline != NULL) {
         BB_TRY(bb_grid_check_names(options->pipeline, shown->sources, shown->count));
     }
@@ -166,7 +166,7 @@ done:
 }
 
 // Writes every column of every pipeline, file by file, without a width limit.
-static bb_status write_full(const request *asked, const exhibit *shown, bb_text *out)
+static bb_status write_full(const request *job, const exhibit *shown, bb_text *out)
 {
     bb_status status = BB_OK;
     for (bb_index i = 0; i < shown->count; ++i) {
@@ -175,7 +175,7 @@ static bb_status write_full(const request *asked, const exhibit *shown, bb_text 
             BB_TRY(bb_text_add(out, "%s%s\n", i == 0 ? "" : "\n", source->path));
         }
         BB_TRY(write_title(source, out));
-        BB_TRY(bb_summary_write_full(source->experiment, source->results, asked->question.max_loss,
+        BB_TRY(bb_summary_write_full(source->experiment, source->results, job->question.max_loss,
                                      out));
         BB_TRY(bb_summary_add_front(source->experiment, source->results, source->front, out));
         BB_TRY(bb_text_add(out, "\n"));
@@ -187,19 +187,18 @@ done:
     return status;
 }
 
-static bb_status write_table(const request *asked, exhibit *shown, bb_text *out)
+static bb_status write_table(const request *job, exhibit *shown, bb_text *out)
 {
     bb_status status = BB_OK;
-    if (asked->options->show.full && asked->options->pipeline == NULL) {
-        BB_TRY(write_full(asked, shown, out));
+    if (job->options->show.full && job->options->pipeline == NULL) {
+        BB_TRY(write_full(job, shown, out));
         goto done;
     }
-    BB_TRY(fill_grid(asked, shown));
+    BB_TRY(fill_grid(job, shown));
     if (shown->count == 1) {
         BB_TRY(write_title(&shown->sources[0], out));
     }
-    BB_TRY(
-        bb_summary_write_grid(&shown->grid, shown->sources, shown->count, &asked->question, out));
+    BB_TRY(bb_summary_write_grid(&shown->grid, shown->sources, shown->count, &job->question, out));
 done:
     return status;
 }
@@ -214,25 +213,25 @@ static bb_status write_form(enum format format, const bb_grid *grid, const bb_gr
                                 : bb_grid_format_latex(grid, out);
 }
 
-static bb_status write_exhibit(const request *asked, exhibit *shown, bb_text *out)
+static bb_status write_exhibit(const request *job, exhibit *shown, bb_text *out)
 {
     bb_status status = BB_OK;
     bb_text *answers = NULL;
     const char **texts = NULL;
-    if (asked->format == TABLE) {
-        BB_TRY(write_table(asked, shown, out));
+    if (job->format == TABLE) {
+        BB_TRY(write_table(job, shown, out));
         goto done;
     }
-    BB_TRY(fill_grid(asked, shown));
+    BB_TRY(fill_grid(job, shown));
     BB_TRY(BB_ZEROED(shown->count, &answers));
     BB_TRY(BB_ZEROED(shown->count, &texts));
     for (bb_index i = 0; i < shown->count; ++i) {
         const bb_grid_source *source = &shown->sources[i];
         BB_TRY(bb_summary_add_answer(source->experiment, source->results, source->front,
-                                     &asked->question, &answers[i]));
+                                     &job->question, &answers[i]));
         texts[i] = bb_text_string(&answers[i]);
     }
-    BB_TRY(write_form(asked->format, &shown->grid, shown->sources, texts, shown->count, out));
+    BB_TRY(write_form(job->format, &shown->grid, shown->sources, texts, shown->count, out));
 done:
     for (bb_index i = 0; answers != NULL && i < shown->count; ++i) {
         bb_text_release(&answers[i]);
@@ -243,16 +242,16 @@ done:
 }
 
 // Writes the answer of a collection or sweep folder and one row for each choice.
-static bb_status write_sweep(const request *asked, const bb_results *results, bb_text *out)
+static bb_status write_sweep(const request *job, const bb_results *results, bb_text *out)
 {
     bb_status status = BB_OK;
     bb_swept swept = {0};
     bb_grid grid = {0};
     bb_text answer = {0};
-    const bb_options *options = asked->options;
-    const bool for_people = asked->format != CSV && asked->format != JSON;
+    const bb_options *options = job->options;
+    const bool for_people = job->format != CSV && job->format != JSON;
     const char *name = bb_results_note_text(results, "", "experiment");
-    const bb_experiment *experiment = bb_experiment_find(asked->experiments, name);
+    const bb_experiment *experiment = bb_experiment_find(job->experiments, name);
     BB_REQUIRE(options->operand_count == 1, BB_INVALID, "'%s' is a sweep; show it separately",
                options->operands[0]);
     BB_REQUIRE(!options->show.full && options->show.columns == NULL && options->pipeline == NULL &&
@@ -262,14 +261,14 @@ static bb_status write_sweep(const request *asked, const bb_results *results, bb
                "are shown");
     BB_TRY(bb_swept_read(results, experiment, &swept));
     BB_TRY(bb_swept_fill_grid(&swept, for_people, &grid));
-    BB_TRY(bb_swept_answer(&swept, asked->question.max_loss, &answer));
+    BB_TRY(bb_swept_answer(&swept, job->question.max_loss, &answer));
     const bb_grid_source source = {.experiment = experiment,
                                    .results = results,
                                    .path = options->operands[0],
                                    .label = (char[]){""}};
     const char *const answers[] = {bb_text_string(&answer)};
-    if (asked->format != TABLE) {
-        BB_TRY(write_form(asked->format, &grid, &source, answers, 1, out));
+    if (job->format != TABLE) {
+        BB_TRY(write_form(job->format, &grid, &source, answers, 1, out));
         goto done;
     }
     BB_TRY(write_title(&source, out));
@@ -287,14 +286,14 @@ done:
 }
 
 // Reads the results of the first operand if it is a sweep; NULL for other files.
-static bb_status read_sweep(const request *asked, bb_results **out)
+static bb_status read_sweep(const request *job, bb_results **out)
 {
     bb_status status = BB_OK;
-    const char *path = asked->options->operands[0];
+    const char *path = job->options->operands[0];
     bool sweep = false;
     status = bb_source_is_sweep(path, &sweep);
     if (status == BB_OK && sweep) {
-        status = bb_source_read(asked->options, asked->experiments, path, out);
+        status = bb_source_read(job->options, job->experiments, path, out);
     }
     BB_TRY(bb_status_prefix(status, "cannot show '%s'", path));
 done:
@@ -304,18 +303,18 @@ done:
 static bb_status show(void *context)
 {
     bb_status status = BB_OK;
-    const request *asked = context;
+    const request *job = context;
     exhibit shown = {0};
     bb_results *sweep = NULL;
     bb_text text = {0};
     // A file under its final name is complete, and file locks fail on many cluster file systems.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
-    BB_TRY(read_sweep(asked, &sweep));
+    BB_TRY(read_sweep(job, &sweep));
     if (sweep != NULL) {
-        BB_TRY(write_sweep(asked, sweep, &text));
+        BB_TRY(write_sweep(job, sweep, &text));
     } else {
-        BB_TRY(read_sources(asked, &shown));
-        BB_TRY(write_exhibit(asked, &shown, &text));
+        BB_TRY(read_sources(job, &shown));
+        BB_TRY(write_exhibit(job, &shown, &text));
     }
     (void)alarm(0); // printing to a slow reader may exceed the reading time limit
     bb_text_print(bb_text_string(&text), stdout);
@@ -337,10 +336,10 @@ bb_status bb_command_show(const bb_options *options, const bb_experiment_table *
                "--by needs a limit of the loss; set --max-loss");
     BB_REQUIRE(!options->show.full || options->show.columns == NULL, BB_INVALID,
                "--full and --columns are both set; set one of them");
-    request asked = {
+    request job = {
         options, experiments, (enum format)format, {options->max_loss, (bb_front_measure)measure}};
     BB_TRY(bb_isolation_run(options->operands[0],
-                            (unsigned)options->operand_count * READING_SECONDS, show, &asked));
+                            (unsigned)options->operand_count * READING_SECONDS, show, &job));
 done:
     return status;
 }

@@ -499,8 +499,8 @@ done:
 typedef struct verb {
     const char *name;
     bb_status (*act)(const bb_options *options, const bb_sweep_plan *plan);
-    const char *usage;  // usage after the folder
-    bool takes_options; // accepts options of another program as operands
+    const char *usage;    // usage after the folder
+    bool accepts_options; // accepts options of another program as operands
 } verb;
 
 static const verb verbs[] = {
@@ -518,7 +518,7 @@ static bb_status act(const verb *row, const bb_options *options,
     bb_status status = BB_OK;
     bb_sweep_plan *plan = NULL;
     const bool fits =
-        options->operand_count == 2 || (options->operand_count > 2 && row->takes_options);
+        options->operand_count == 2 || (options->operand_count > 2 && row->accepts_options);
     BB_REQUIRE(fits, BB_INVALID, "usage: bitbudget sweep %s DIR %s", row->name, row->usage);
     BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
     BB_TRY(check_max_loss(options, plan));

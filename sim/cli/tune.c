@@ -53,14 +53,14 @@ static bb_status make_subject(kernel_subject *out)
 {
     bb_status status = BB_OK;
     bb_problems problems = {0};
-    bb_status_record said;
+    bb_status_record failure;
     bb_index limit = 0;
     status = bb_caller_subject_create(&out->source.program, subject_set, out->data.objects,
                                       out->parameters, &problems, &out->subject);
     if (status == BB_UNSUPPORTED) {
-        bb_status_save(&said);
+        bb_status_save(&failure);
         bb_status_clear();
-        BB_FAIL(BB_INVALID, "%s; --in FILE.h5 reads them from datasets", said.message);
+        BB_FAIL(BB_INVALID, "%s; --in FILE.h5 reads them from datasets", failure.message);
     }
     BB_TRY(status);
     BB_TRY(bb_kernel_source_report(&out->source, &problems));
@@ -124,7 +124,7 @@ static const bb_kernel_manager *find_manager(const char *name)
     return NULL;
 }
 
-static bb_status take_managers(work *self)
+static bb_status select_managers(work *self)
 {
     bb_status status = BB_OK;
     const bb_options *options = self->options;
@@ -215,7 +215,7 @@ done:
     return status;
 }
 
-static bb_status take_type(work *self)
+static bb_status read_type(work *self)
 {
     bb_status status = BB_OK;
     const char *type = self->options->kernel.type;
@@ -229,7 +229,7 @@ done:
     return status;
 }
 
-static bb_status take_sets(work *self)
+static bb_status read_sets(work *self)
 {
     bb_status status = BB_OK;
     static const char *const names[BB_BENCHMARK_COUNT] = {"seed", "large", "odd", "small"};
@@ -252,7 +252,7 @@ done:
     return status;
 }
 
-static bb_status take_kernels(work *self)
+static bb_status select_kernels(work *self)
 {
     bb_status status = BB_OK;
     BB_TRY(find_mode(self));
@@ -260,16 +260,16 @@ static bb_status take_kernels(work *self)
         BB_TRY(read_subject(self->options, &self->users_kernel));
         goto done;
     }
-    BB_TRY(take_managers(self));
-    BB_TRY(take_type(self));
-    BB_TRY(take_sets(self));
+    BB_TRY(select_managers(self));
+    BB_TRY(read_type(self));
+    BB_TRY(read_sets(self));
 done:
     return status;
 }
 
 // True if a set is tuned. A launch of the large matrix product takes many seconds on a processor
 // and gives no more information than the set `seed`, so that it needs an explicit request.
-static bool is_asked(const work *self, const bb_kernel_manager *manager, int set)
+static bool is_selected(const work *self, const bb_kernel_manager *manager, int set)
 {
     return self->has_set[set] &&
            (set != BB_BENCHMARK_LARGE || self->options->kernel.set != NULL ||
@@ -295,7 +295,7 @@ static bb_status tune_kernel(work *self, const bb_kernel_manager *manager, const
     BB_TRY(bb_tune_work_create_tuning(&self->common, bb_manager_subject_table(subject), &tuning));
     BB_TRY(bb_wisdom_program(bb_manager_subject_description(subject), self->common.key.program));
     for (int i = 0; i < BB_BENCHMARK_COUNT && !bb_interrupt_noted(); ++i) {
-        if (is_asked(self, manager, i)) {
+        if (is_selected(self, manager, i)) {
             BB_TRY(bb_tune_work_run(&self->common, tuning, i, type));
         }
         self->common.remainder -= self->has_set[i];
@@ -390,7 +390,7 @@ bb_status bb_command_tune(const bb_options *options, const bb_experiment_table *
         BB_TRY(bb_tune_work_run_study(options, experiments));
         goto done;
     }
-    BB_TRY(take_kernels(&self));
+    BB_TRY(select_kernels(&self));
     BB_TRY(bb_kernel_run_find_device(options->device, &kind));
     BB_TRY(bb_tune_work_open(&self.common, kind));
     bb_log_info("tuning on %s, %s; recording in %s", bb_device_names[self.common.key.device],

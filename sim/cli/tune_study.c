@@ -45,7 +45,7 @@ static void release_sites(site_list *sites)
     *sites = (site_list){.count = 0};
 }
 
-static bb_status meet_site(void *context, bb_device *device, const bb_kernel_site *site)
+static bb_status add_site(void *context, bb_device *device, const bb_kernel_site *site)
 {
     bb_status status = BB_OK;
     site_list *sites = context;
@@ -425,7 +425,7 @@ static bb_status tune_kernels(work *self)
     bb_slot_score score;
     bb_index tuned = 0;
     const bb_kernel_wish wish = {
-        .is_deterministic = true, .context = &self->sites, .meet = meet_site};
+        .is_deterministic = true, .context = &self->sites, .visit = add_site};
     BB_TRY(compute(self, 0, &wish, &score));
     for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
         if (has_sites(&self->sites, kind)) {

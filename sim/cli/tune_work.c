@@ -81,13 +81,13 @@ done:
     return status;
 }
 
-static bb_status take(void *context, const bb_tuning_record *record)
+static bb_status record_trial(void *context, const bb_tuning_record *record)
 {
     static const bb_index none[2] = {0, 0};
     return record->trial.status == BB_TRIAL_BEST ? BB_OK : write_record(context, record, none);
 }
 
-static bool recall(void *context, const bb_choice *choice, bb_tuning_record *out)
+static bool find_record(void *context, const bb_choice *choice, bb_tuning_record *out)
 {
     const bb_tune_work *self = context;
     const bb_wisdom_record *known = bb_wisdom_find(&self->file, &self->key, choice);
@@ -187,7 +187,7 @@ bb_status bb_tune_work_run(bb_tune_work *self, bb_tuning *tuning, int set, const
     bb_index candidates[2];
     const double now_s = bb_clock_seconds();
     const double deadline_s = now_s + (self->end_s - now_s) / self->remainder;
-    const bb_tuning_listener listener = {self, take, recall, is_over};
+    const bb_tuning_listener listener = {self, record_trial, find_record, is_over};
     const bb_tuning_subject *subject = self->subject;
     subject->size_set(subject, set, &self->set);
     bb_wisdom_key_set_sizes(&self->key, subject->program, self->set.objects);

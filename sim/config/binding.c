@@ -438,8 +438,8 @@ static const bb_renamed_key renamed[] = {
     {.schema = "policy", .former = "price", .key = "^.max_loss"},
     {.schema = "policy", .former = "over", .key = "^.search.over"},
     {.schema = "policy", .former = "variants", .key = "^.search.variants"},
-    {.schema = "policy", .former = "inside", .beside = "promise", .key = "^.search.inside"},
-    {.schema = "policy", .former = "rounding", .beside = "promise", .key = "^.search.rounding"},
+    {.schema = "policy", .former = "inside", .group_kind = "promise", .key = "^.search.inside"},
+    {.schema = "policy", .former = "rounding", .group_kind = "promise", .key = "^.search.rounding"},
     {.schema = "search", .former = "subject_to.price.at_most", .key = "max_loss"},
 };
 
@@ -454,7 +454,7 @@ const bb_renamed_key *bb_binding_renamed(const char *schema, const bb_node *map,
         const bb_renamed_key *row = &renamed[i];
         if (strcmp(row->schema, schema) == 0 && strcmp(row->former, path) == 0 &&
             (row->value == NULL || is_word(bb_node_member(map, path), row->value)) &&
-            (row->beside == NULL || is_word(bb_node_member(map, "kind"), row->beside))) {
+            (row->group_kind == NULL || is_word(bb_node_member(map, "kind"), row->group_kind))) {
             return row;
         }
     }

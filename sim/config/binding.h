@@ -18,11 +18,11 @@ BB_CHECKED bb_status bb_binding_bind(bb_arena *arena, const bb_schema *schema, c
 /// Key of an earlier version. It is refused with the name of its successor, to which `config
 /// --upgrade` moves it.
 typedef struct bb_renamed_key {
-    const char *schema; ///< bb_schema.name of a group
-    const char *former; ///< path from that group
-    const char *value;  ///< former choice without a value to move; NULL: the key with any value
-    const char *beside; ///< only if the group's key `kind` has this value; NULL: always
-    const char *key;    ///< path from that group; "^." starts at the enclosing group
+    const char *schema;     ///< bb_schema.name of a group
+    const char *former;     ///< path from that group
+    const char *value;      ///< former choice without a value to move; NULL: the key with any value
+    const char *group_kind; ///< only if the group's key `kind` has this value; NULL: always
+    const char *key;        ///< path from that group; "^." starts at the enclosing group
 } bb_renamed_key;
 
 /// Row of the renamed key at `path` below the group `map`, NULL if it is not renamed.

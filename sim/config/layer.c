@@ -87,7 +87,7 @@ done:
 }
 
 // Uses a file read earlier; its index identifies it.
-static bb_status take_known(bb_arena *arena, const char *path, bb_layers *layers)
+static bb_status use_known(bb_arena *arena, const char *path, bb_layers *layers)
 {
     bb_status status = BB_OK;
     const char *text = known_text(layers, path);
@@ -184,9 +184,9 @@ done:
 }
 
 // Removes `base:` from a tree; `*out` is NULL if it is absent or not a text.
-static bb_status take_base(bb_arena *arena, bb_node *tree, const char *path,
-                           const bb_layers *layers, bb_problems *problems, bb_node **base,
-                           const char **out)
+static bb_status extract_base(bb_arena *arena, bb_node *tree, const char *path,
+                              const bb_layers *layers, bb_problems *problems, bb_node **base,
+                              const char **out)
 {
     bb_status status = BB_OK;
     *out = NULL;
@@ -243,7 +243,7 @@ bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers *layers,
     bb_node *base_tree = NULL;
     const char *base = NULL;
     *out = NULL;
-    BB_TRY(layers->known_count > 0 ? take_known(arena, path, layers)
+    BB_TRY(layers->known_count > 0 ? use_known(arena, path, layers)
                                    : read_file(arena, path, layers));
     if (read_before(layers)) {
         BB_TRY(bb_problems_add(problems, (bb_place){path, 1, 1},
@@ -254,7 +254,7 @@ bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers *layers,
     if (tree == NULL) {
         goto done;
     }
-    BB_TRY(take_base(arena, tree, path, layers, problems, &base_key, &base));
+    BB_TRY(extract_base(arena, tree, path, layers, problems, &base_key, &base));
     if (base == NULL) {
         *out = base_key == NULL ? tree : NULL;
         goto done;

@@ -93,8 +93,8 @@ done:
 }
 
 // A record with an invalid pattern is retained as one record, to avoid further messages.
-static bb_status settle(spreading *work, const bb_key *key, bb_node *record, const bb_node *group,
-                        bb_node *list)
+static bb_status replace_record(spreading *work, const bb_key *key, bb_node *record,
+                                const bb_node *group, bb_node *list)
 {
     bb_status status = BB_OK;
     bb_node_remove(record, group);
@@ -130,7 +130,7 @@ static bb_status spread_list(spreading *work, const bb_key *records, bb_node *li
             BB_TRY(spread_record(work, key, record, group, list));
         }
         if (work->problems->count > before) {
-            BB_TRY(settle(work, key, record, group, list));
+            BB_TRY(replace_record(work, key, record, group, list));
         }
         if (work->problems->count == before && list->count > BB_NODE_CHILDREN) {
             BB_TRY(bb_problems_add(work->problems, record->place,

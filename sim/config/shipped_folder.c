@@ -184,7 +184,7 @@ static bb_status list_folder(const bb_shipped_listing *listing, const char *path
         BB_TRY(bb_memory_printf(&inner, "%s%s", path, entry->d_name));
         BB_TRY(bb_memory_printf(&name, "%s%s", prefix, entry->d_name));
         if (entry->d_name[0] == '.' || stat(inner, &about) != 0 ||
-            (listing->takes != NULL && !listing->takes(inner, name))) {
+            (listing->accepts != NULL && !listing->accepts(inner, name))) {
             continue;
         }
         const char *ending = S_ISREG(about.st_mode) ? find_ending(listing, name) : NULL;

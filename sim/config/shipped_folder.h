@@ -47,7 +47,7 @@ typedef struct bb_shipped_listing {
     const char *const *endings; ///< NULL-terminated
     int depth;                  ///< levels of subfolders to list
     /// True if a file or folder is listed; `name` starts in `folder`. NULL: all.
-    bool (*takes)(const char *path, const char *name);
+    bool (*accepts)(const char *path, const char *name);
 } bb_shipped_listing;
 
 /// Adds the names of the files of both folders, without their extensions ("ao/quick"). Hidden files

@@ -185,7 +185,7 @@ done:
     return status;
 }
 
-static bool says_something(const reading *measured)
+static bool has_content(const reading *measured)
 {
     for (bb_index i = 0; i < measured->count; ++i) {
         if (measured->found[i].text[0] != '\0') {
@@ -195,7 +195,7 @@ static bool says_something(const reading *measured)
     return false;
 }
 
-static bb_status take_names(reading *measured)
+static bb_status read_names(reading *measured)
 {
     bb_status status = BB_OK;
     bb_csv_table *table = measured->table;
@@ -220,7 +220,7 @@ done:
     return status;
 }
 
-static bb_status take_row(reading *measured)
+static bb_status read_row(reading *measured)
 {
     bb_status status = BB_OK;
     bb_csv_table *table = measured->table;
@@ -317,8 +317,8 @@ static bb_status cut_table(const char *file, bb_csv_table *table)
         ++measured.line;
         BB_TRY(end_line(&measured, line, &rest));
         BB_TRY(cut_line(&measured, line));
-        if (says_something(&measured)) {
-            BB_TRY(table->column_count == 0 ? take_names(&measured) : take_row(&measured));
+        if (has_content(&measured)) {
+            BB_TRY(table->column_count == 0 ? read_names(&measured) : read_row(&measured));
         }
         line = rest;
     }

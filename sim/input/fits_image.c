@@ -87,7 +87,7 @@ typedef struct reading {
     bb_fits_image image; // without values: only the header is requested
 } reading;
 
-static bb_status hold(int code, const char *path, const char *what)
+static bb_status check_code(int code, const char *path, const char *what)
 {
     char text[FLEN_STATUS] = "";
     if (code == 0) {
@@ -106,7 +106,7 @@ static const char *name_axes(const bb_fits_request *request)
 
 // True if the current HDU is an image with the requested number of axes, further axes having one
 // pixel; stores its size.
-static bool take_shape(fitsfile *file, int kind, reading *r, int *code)
+static bool read_shape(fitsfile *file, int kind, reading *r, int *code)
 {
     const bb_fits_request *request = r->request;
     bb_fits_image *image = &r->image;
@@ -141,11 +141,11 @@ static bb_status find_image(fitsfile *file, reading *r)
     for (int hdu = 1; hdu <= count && code == 0; ++hdu) {
         int kind = 0;
         (void)fits_movabs_hdu(file, hdu, &kind, &code);
-        if (take_shape(file, kind, r, &code)) {
+        if (read_shape(file, kind, r, &code)) {
             goto done;
         }
     }
-    BB_TRY(hold(code, r->request->path, "find an image"));
+    BB_TRY(check_code(code, r->request->path, "find an image"));
     BB_FAIL(BB_INVALID, "'%s': none of %d parts is an image with %s", r->request->path, count,
             name_axes(r->request));
 done:
@@ -174,8 +174,8 @@ static bb_status find_part(fitsfile *file, reading *r)
         (void)fits_movnam_hdu(file, IMAGE_HDU, name, 0, &code);
     }
     BB_REQUIRE(code == 0, BB_IO, "'%s': no part '%s'", r->request->path, r->request->part);
-    const bool fits = take_shape(file, kind, r, &code);
-    BB_TRY(hold(code, r->request->path, "read a header"));
+    const bool fits = read_shape(file, kind, r, &code);
+    BB_TRY(check_code(code, r->request->path, "read a header"));
     BB_REQUIRE(fits, BB_INVALID, "'%s': part '%s' is not an image with %s", r->request->path,
                r->request->part, name_axes(r->request));
 done:
@@ -183,7 +183,7 @@ done:
 }
 
 // Refuses uncompressed pixels that exceed their file.
-static bb_status hold_size(fitsfile *file, const reading *r)
+static bb_status check_size(fitsfile *file, const reading *r)
 {
     bb_status status = BB_OK;
     int code = 0;
@@ -193,7 +193,7 @@ static bb_status hold_size(fitsfile *file, const reading *r)
     const double pixels =
         (double)r->image.planes * (double)r->image.rows * (double)r->image.columns;
     const double bytes = pixels * fabs((double)bits) / 8.0;
-    BB_TRY(hold(code, r->request->path, "read a header"));
+    BB_TRY(check_code(code, r->request->path, "read a header"));
     BB_REQUIRE(packed || bytes <= r->file_bytes, BB_IO,
                "'%s': declares %.0f bytes of pixels in a file of %.0f: damaged or truncated",
                r->request->path, bytes, r->file_bytes);
@@ -209,7 +209,7 @@ static bb_status read_unit(fitsfile *file, reading *r)
     (void)fits_read_key(file, TSTRING, "BUNIT", text, NULL, &code);
     code = code == KEY_NO_EXIST ? 0 : code;
     (void)snprintf(r->image.unit, sizeof r->image.unit, "%s", text);
-    return hold(code, r->request->path, "read its unit");
+    return check_code(code, r->request->path, "read its unit");
 }
 
 // Verifies the checksums in the header of the current HDU (FITS 4.0, 4.4.2.7).
@@ -220,7 +220,7 @@ static bb_status verify_checksums(fitsfile *file, const reading *r)
     int data = 0;
     int part = 0;
     (void)fits_verify_chksum(file, &data, &part, &code);
-    BB_TRY(hold(code, r->request->path, "verify its checksums"));
+    BB_TRY(check_code(code, r->request->path, "verify its checksums"));
     BB_REQUIRE(data >= 0, BB_IO, "'%s': damaged: its data do not match its DATASUM",
                r->request->path);
     BB_REQUIRE(part >= 0, BB_IO,
@@ -245,7 +245,7 @@ static bb_status read_pixels(fitsfile *file, reading *r)
     const bool has_blank = bits > 0 || fits_is_compressed_image(file, &code) != 0;
     (void)fits_read_pix(file, TDOUBLE, first, pixels, has_blank ? &undefined : NULL,
                         r->image.values, &found, &code);
-    return hold(code, r->request->path, "read its pixels");
+    return check_code(code, r->request->path, "read its pixels");
 }
 
 // Runs in a child process.
@@ -257,8 +257,8 @@ static bb_status read_here(void *context)
     const bb_index limit = r->request->limit;
     fitsfile *file = NULL;
     int code = 0;
-    BB_TRY(hold(fits_open_diskfile(&file, r->request->path, READONLY, &code), r->request->path,
-                "open it"));
+    BB_TRY(check_code(fits_open_diskfile(&file, r->request->path, READONLY, &code),
+                      r->request->path, "open it"));
     BB_TRY(r->request->part != NULL ? find_part(file, r) : find_image(file, r));
     BB_TRY(read_unit(file, r));
     BB_REQUIRE(image->rows <= limit && image->columns <= limit, BB_INVALID,
@@ -266,7 +266,7 @@ static bb_status read_here(void *context)
                image->rows, image->columns, limit);
     BB_REQUIRE(image->planes <= MOST_PLANES, BB_INVALID, "'%s': %td planes, expected at most %d",
                r->request->path, image->planes, MOST_PLANES);
-    BB_TRY(hold_size(file, r));
+    BB_TRY(check_size(file, r));
     if (r->image.values != NULL) {
         BB_TRY(verify_checksums(file, r));
         BB_TRY(read_pixels(file, r));
@@ -299,7 +299,7 @@ static double unpacked_bytes(FILE *file, const unsigned char magic[2], double si
 
 // Determines whether a file of this size is compressed as a whole. Its uncompressed size may be
 // 1032 times as large, the maximum of deflate (RFC 1951: 258 bytes in two bits).
-static bb_status look_packed(const char *path, double size, bool *packed)
+static bb_status detect_packed(const char *path, double size, bool *packed)
 {
     bb_status status = BB_OK;
     unsigned char magic[2] = {0, 0};
@@ -320,7 +320,7 @@ done:
 }
 
 // Reads the header, or with `pixels` the values of an inspected image, in a child process.
-static bb_status read_apart(const bb_fits_request *request, double *pixels, bb_fits_image *image)
+static bb_status read_in_child(const bb_fits_request *request, double *pixels, bb_fits_image *image)
 {
     bb_status status = BB_OK;
     const bb_fits_image before = *image;
@@ -330,7 +330,7 @@ static bb_status read_apart(const bb_fits_request *request, double *pixels, bb_f
     BB_REQUIRE(r != NULL, BB_MEMORY, "host memory exhausted: shared memory for the reader of '%s'",
                request->path);
     BB_TRY(bb_file_stamp_size(request->path, &size));
-    BB_TRY(look_packed(request->path, size, &packed));
+    BB_TRY(detect_packed(request->path, size, &packed));
     *r = (reading){.request = request, .file_bytes = packed ? INFINITY : size};
     r->image.values = pixels;
     BB_TRY(bb_isolation_run(request->path, PATIENCE_SECONDS, read_here, r));
@@ -347,7 +347,7 @@ done:
 bb_status bb_fits_image_inspect(const bb_fits_request *request, bb_fits_image *out)
 {
     *out = (bb_fits_image){0};
-    return read_apart(request, NULL, out);
+    return read_in_child(request, NULL, out);
 }
 
 bb_status bb_fits_image_read(const bb_fits_request *request, bb_fits_image *out)
@@ -363,7 +363,7 @@ bb_status bb_fits_image_read(const bb_fits_request *request, bb_fits_image *out)
     pixels = bb_address_space_share(bytes);
     BB_REQUIRE(pixels != NULL, BB_MEMORY, "host memory exhausted: %zu bytes to read '%s'", bytes,
                request->path);
-    BB_TRY(read_apart(request, pixels, &image));
+    BB_TRY(read_in_child(request, pixels, &image));
     *out = image;
     out->bytes = bytes;
     pixels = NULL;

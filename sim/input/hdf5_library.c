@@ -64,7 +64,7 @@ done:
 
 static _Thread_local char error_text[256];
 
-static herr_t keep_innermost(unsigned number, const H5E_error2_t *error, void *context)
+static herr_t store_innermost(unsigned number, const H5E_error2_t *error, void *context)
 {
     (void)context;
     if (number == 0) {
@@ -76,7 +76,7 @@ static herr_t keep_innermost(unsigned number, const H5E_error2_t *error, void *c
 const char *bb_hdf5_library_error(void)
 {
     (void)snprintf(error_text, sizeof error_text, "no detail");
-    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, NULL);
+    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, store_innermost, NULL);
     return error_text;
 }
 

@@ -196,7 +196,7 @@ static bb_status inspect(void *context)
 }
 
 // Reads the header, or with `target` the values of an inspected map, in a child process.
-static bb_status inspect_apart(const bb_map_request *request, double *target, bb_map_file *map)
+static bb_status inspect_in_child(const bb_map_request *request, double *target, bb_map_file *map)
 {
     bb_status status = BB_OK;
     char what[256];
@@ -213,7 +213,7 @@ done:
 }
 
 // Stores an image with the unit and type of a dataset.
-static bb_status take_image(const bb_map_request *request, bool header, bb_map_file *out)
+static bb_status store_image(const bb_map_request *request, bool header, bb_map_file *out)
 {
     bb_status status = BB_OK;
     bb_fits_image image = {0};
@@ -242,8 +242,8 @@ done:
 bb_status bb_map_file_inspect(const bb_map_request *request, bb_map_file *out)
 {
     *out = (bb_map_file){0};
-    return bb_fits_image_recognised(request->file) ? take_image(request, true, out)
-                                                   : inspect_apart(request, NULL, out);
+    return bb_fits_image_recognised(request->file) ? store_image(request, true, out)
+                                                   : inspect_in_child(request, NULL, out);
 }
 
 bb_status bb_map_file_read(const bb_map_request *request, bb_map_file *out)
@@ -254,7 +254,7 @@ bb_status bb_map_file_read(const bb_map_request *request, bb_map_file *out)
     size_t bytes = 0;
     *out = (bb_map_file){0};
     if (bb_fits_image_recognised(request->file)) {
-        return take_image(request, false, out);
+        return store_image(request, false, out);
     }
     BB_TRY(bb_map_file_inspect(request, &map));
     BB_TRY(bb_declared_size_fits(count_values(&map) / map.columns, map.columns));
@@ -262,7 +262,7 @@ bb_status bb_map_file_read(const bb_map_request *request, bb_map_file *out)
     values = bb_address_space_share(bytes);
     BB_REQUIRE(values != NULL, BB_MEMORY, "host memory exhausted: %.1f MB of '%s'",
                1e-6 * (double)bytes, request->file);
-    BB_TRY(inspect_apart(request, values, &map));
+    BB_TRY(inspect_in_child(request, values, &map));
     *out = map;
     out->values = values;
     out->bytes = bytes;

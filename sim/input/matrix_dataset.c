@@ -91,9 +91,9 @@ static bb_status read_plain(const bb_matrix_dataset *matrix, bb_index row, bb_in
     const hsize_t start[2] = {(hsize_t)row, (hsize_t)column};
     const hsize_t count[2] = {(hsize_t)out.shape[0], (hsize_t)out.shape[1]};
     const hsize_t metadata[2] = {0, 0};
-    const hsize_t held[2] = {(hsize_t)out.shape[0], (hsize_t)out.strides[0]};
+    const hsize_t extents[2] = {(hsize_t)out.shape[0], (hsize_t)out.strides[0]};
     BB_READ_TRY(H5Sselect_hyperslab(matrix->space, H5S_SELECT_SET, start, NULL, count, NULL));
-    BB_READ_TRY(memory = H5Screate_simple(2, held, NULL));
+    BB_READ_TRY(memory = H5Screate_simple(2, extents, NULL));
     BB_READ_TRY(H5Sselect_hyperslab(memory, H5S_SELECT_SET, metadata, NULL, count, NULL));
     BB_READ_TRY(
         H5Dread(matrix->id, H5T_NATIVE_DOUBLE, memory, matrix->space, H5P_DEFAULT, out.data));

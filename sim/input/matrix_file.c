@@ -62,7 +62,7 @@ struct bb_matrix_file {
     double minimum, maximum; // as stored in the file
     double factor;           // from the file's unit to the source's
     char unit[UNIT_BYTES];   // unit of the source
-    bool unit_said;
+    bool has_unit;
     bb_file_stamp stamp;     // stamp of the file when it was checked
     char title[TITLE_BYTES]; // "'mine.h5', dataset '/C'"
     int axis;                // axis named by its attributes, -1: none
@@ -135,7 +135,7 @@ done:
 }
 
 // Requires the digest for an operator written by this program: only damage can have removed it.
-static bb_status demand_digest(const bb_matrix_dataset *matrix, const facts *found)
+static bb_status require_digest(const bb_matrix_dataset *matrix, const facts *found)
 {
     bb_status status = BB_OK;
     char source[UNIT_BYTES];
@@ -220,7 +220,7 @@ static bb_status inspect_here(facts *found)
         goto done;
     }
     BB_TRY(survey(&matrix, found));
-    BB_TRY(demand_digest(&matrix, found));
+    BB_TRY(require_digest(&matrix, found));
     if (found->symmetric) {
         BB_TRY(check_symmetry(&matrix, found));
     }
@@ -237,7 +237,7 @@ static bb_status inspect(void *context)
                             found->place->dataset);
 }
 
-static bb_status inspect_apart(const bb_matrix_place *place, facts *found)
+static bb_status inspect_in_child(const bb_matrix_place *place, facts *found)
 {
     bb_status status = BB_OK;
     double bytes = 0.0;
@@ -253,11 +253,11 @@ done:
 bb_status bb_matrix_file_verify(const bb_matrix_place *place)
 {
     facts found = {.place = place, .own = true, .bad = -1};
-    return inspect_apart(place, &found);
+    return inspect_in_child(place, &found);
 }
 
 // Checks that the open file is the one that the child process checked.
-static bb_status hold_stamp(const bb_matrix_file *file)
+static bb_status check_stamp(const bb_matrix_file *file)
 {
     bb_status status = BB_OK;
     bb_file_stamp stamp;
@@ -293,7 +293,7 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     (void)pthread_mutex_lock(&library_mutex);
     bb_status status = bb_matrix_dataset_read(&file->matrix, row, column, out);
     if (status == BB_OK) {
-        status = hold_stamp(file);
+        status = check_stamp(file);
     }
     (void)pthread_mutex_unlock(&library_mutex);
     return status == BB_OK ? verify(file, row, column, out) : status;
@@ -323,7 +323,7 @@ done:
     return status;
 }
 
-static void note_facts(const facts *found, const char *part, bb_matrix_file *file)
+static void store_facts(const facts *found, const char *part, bb_matrix_file *file)
 {
     file->minimum = found->minimum;
     file->maximum = found->maximum;
@@ -331,8 +331,8 @@ static void note_facts(const facts *found, const char *part, bb_matrix_file *fil
     file->axis = found->axis;
     file->metadata = found->metadata;
     file->stamp = found->stamp;
-    file->unit_said = found->unit[0] != '\0';
-    (void)snprintf(file->unit, sizeof file->unit, "%s", file->unit_said ? found->unit : "1");
+    file->has_unit = found->unit[0] != '\0';
+    (void)snprintf(file->unit, sizeof file->unit, "%s", file->has_unit ? found->unit : "1");
     (void)snprintf(file->title, sizeof file->title, "'%s', %s", found->place->file, part);
 }
 
@@ -343,8 +343,8 @@ static bb_status open_here(const facts *found, const char *name, bb_matrix_file 
     file->matrix = BB_MATRIX_DATASET_NONE;
     BB_TRY(bb_matrix_dataset_open(found->place, &file->matrix));
     (void)snprintf(part, sizeof part, "dataset '%s'", found->place->dataset);
-    note_facts(found, part, file);
-    BB_TRY(hold_stamp(file));
+    store_facts(found, part, file);
+    BB_TRY(check_stamp(file));
     file->source = (bb_matrix_source){.rows = file->matrix.rows,
                                       .columns = file->matrix.columns,
                                       .symmetric = found->symmetric,
@@ -397,7 +397,7 @@ static bb_status open_image(const bb_matrix_place *place, bool symmetric, const 
     if (request.part != NULL) {
         (void)snprintf(part, sizeof part, "image '%s'", request.part);
     }
-    note_facts(&found, part, file);
+    store_facts(&found, part, file);
     BB_REQUIRE(found.bad < 0, BB_INVALID, "%s, row %td, column %td: %g, expected a finite value",
                file->title, found.bad / image->columns, found.bad % image->columns,
                found.bad_value);
@@ -438,7 +438,7 @@ static bb_status open_file(const bb_matrix_place *place, bool symmetric, bool he
     facts *found = bb_address_space_share(sizeof *found);
     BB_REQUIRE(found != NULL, BB_MEMORY, "host memory exhausted while checking a file");
     *found = (facts){.place = place, .symmetric = symmetric, .header = header, .bad = -1};
-    BB_TRY(inspect_apart(place, found));
+    BB_TRY(inspect_in_child(place, found));
     BB_TRY(BB_ZEROED(1, &file));
     BB_TRY(open_here(found, name, file));
     if (!found->certified && !header) {
@@ -480,12 +480,12 @@ bb_status bb_matrix_file_expect(bb_matrix_file *file, bb_quantity quantity)
     const char *unit = NULL;
     double factor = 1.0;
     BB_TRY(
-        bb_status_prefix(bb_unit_find(quantity, file->unit_said ? file->unit : "", &unit, &factor),
+        bb_status_prefix(bb_unit_find(quantity, file->has_unit ? file->unit : "", &unit, &factor),
                          "%s", file->title));
     const double largest = fmax(fabs(file->minimum), fabs(file->maximum));
     BB_REQUIRE(isfinite(largest * factor), BB_INVALID, "%s: %g %s is not finite in %s", file->title,
                largest, file->unit, unit);
-    if (!file->unit_said) {
+    if (!file->has_unit) {
         bb_log_detail("%s has no unit: assuming %s", file->title, unit);
     } else if (factor != 1.0) {
         bb_log_detail("%s is in %s: converted to %s", file->title, file->unit, unit);

@@ -58,7 +58,7 @@ static const known_unit fractions[] = {
 static const struct {
     const known_unit *units;
     bb_index count;
-    const char *unsaid;
+    const char *default_unit;
 } quantities[] = {
     [BB_QUANTITY_RESPONSE] = {responses, COUNT(responses), "m/K"},
     [BB_QUANTITY_ANGLE_COVARIANCE] = {covariances, ANGLES, "arcsec^2"},
@@ -192,7 +192,7 @@ bb_status bb_unit_find(bb_quantity quantity, const char *text, const char **unit
     bb_status status = BB_OK;
     char list[LIST_BYTES] = "";
     size_t used = 0;
-    *unit = quantities[quantity].unsaid;
+    *unit = quantities[quantity].default_unit;
     *factor = 1.0;
     if (text[strspn(text, " ")] == '\0') {
         goto done;

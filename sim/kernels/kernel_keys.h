@@ -44,7 +44,7 @@ typedef struct bb_kernel_wish {
     void *context;
     /// Called once for every kernel with its types and sizes, when the run prepares it. Errors end
     /// the run.
-    bb_status (*meet)(void *context, bb_device *device, const struct bb_kernel_site *site);
+    bb_status (*visit)(void *context, bb_device *device, const struct bb_kernel_site *site);
 } bb_kernel_wish;
 
 #endif

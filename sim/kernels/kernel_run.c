@@ -95,7 +95,7 @@ done:
     return status;
 }
 
-static void take(const bb_choice *choice, const char *origin, bb_kernel_choice *out)
+static void set_choice(const bb_choice *choice, const char *origin, bb_kernel_choice *out)
 {
     out->choice = *choice;
     bb_choice_write(choice, out->text);
@@ -111,14 +111,14 @@ bb_status bb_kernel_choice_read(const bb_choice_wish *wish, bb_device_kind kind,
     char why[160];
     bb_choice_write(&choice, text);
     if (wish->variant == NULL || strcmp(wish->variant, default_name) == 0) {
-        take(&choice, wish->variant == NULL ? default_name : "given", out);
+        set_choice(&choice, wish->variant == NULL ? default_name : "given", out);
         goto done;
     }
     BB_TRY(bb_choice_read(wish->variant, &choice));
     BB_REQUIRE(bb_choice_is_legal(&choice, kind, program, why, sizeof why), BB_INVALID,
                "--variant %.96s: kernel %s has no such variant on %s: %s; its default is %s",
                wish->variant, program->name, bb_device_names[kind], why, text);
-    take(&choice, "given", out);
+    set_choice(&choice, "given", out);
 done:
     return status;
 }
@@ -161,9 +161,9 @@ static bb_status find_compiler(bb_device *device, bb_wisdom_key *key)
 }
 
 // Finds records in the user's file or in the named one.
-static bb_status look_up(const bb_choice_wish *wish, bb_device *device,
-                         const bb_kernel_source *source, const bb_program_data *data,
-                         bb_kernel_choice *out, bool *is_found, bb_text *reasons)
+static bb_status find_user_variant(const bb_choice_wish *wish, bb_device *device,
+                                   const bb_kernel_source *source, const bb_program_data *data,
+                                   bb_kernel_choice *out, bool *is_found, bb_text *reasons)
 {
     bb_status status = BB_OK;
     bb_wisdom_file file = {0};
@@ -192,7 +192,7 @@ static bb_status look_up(const bb_choice_wish *wish, bb_device *device,
     BB_TRY(bb_wisdom_choose(&file, &key, &source->program, wish->may_reorder, &record, &is_exact,
                             reasons));
     if (record != NULL) {
-        take(&record->choice, "", out);
+        set_choice(&record->choice, "", out);
         (void)snprintf(out->origin, sizeof out->origin, "wisdom %s, set %.40s of %.160s",
                        is_exact ? "exact" : "nearest", record->set, path);
         *is_found = true;
@@ -203,9 +203,9 @@ done:
     return status;
 }
 
-static bb_status look_up_shipped(bb_device *device, const bb_kernel_source *source,
-                                 const bb_program_data *data, bb_kernel_choice *out,
-                                 bb_text *reasons)
+static bb_status find_shipped_variant(bb_device *device, const bb_kernel_source *source,
+                                      const bb_program_data *data, bb_kernel_choice *out,
+                                      bb_text *reasons)
 {
     bb_status status = BB_OK;
     bb_wisdom_file file = {0};
@@ -216,7 +216,7 @@ static bb_status look_up_shipped(bb_device *device, const bb_kernel_source *sour
     BB_TRY(make_key(device, source, data, &key));
     BB_TRY(bb_wisdom_choose_shipped(&file, &key, &source->program, &record, origin, reasons));
     if (record != NULL) {
-        take(&record->choice, origin, out);
+        set_choice(&record->choice, origin, out);
     }
 done:
     bb_wisdom_file_release(&file);
@@ -233,14 +233,14 @@ bb_status bb_kernel_choice_find(const bb_choice_wish *wish, bb_device *device,
     BB_TRY(bb_kernel_choice_read(wish, bb_device_kind_of(device), &source->program, out));
     if (wish->variant == NULL || strcmp(wish->variant, default_name) == 0) {
         const bb_choice choice = bb_choice_default_over(device, binding);
-        take(&choice, wish->variant == NULL ? default_name : "given", out);
+        set_choice(&choice, wish->variant == NULL ? default_name : "given", out);
     }
     if (wish->variant != NULL || wish->is_deterministic) {
         goto done;
     }
-    BB_TRY(look_up(wish, device, source, binding->data, out, &is_found, reasons));
+    BB_TRY(find_user_variant(wish, device, source, binding->data, out, &is_found, reasons));
     if (!is_found) {
-        BB_TRY(look_up_shipped(device, source, binding->data, out, reasons));
+        BB_TRY(find_shipped_variant(device, source, binding->data, out, reasons));
     }
 done:
     return status;

@@ -104,14 +104,14 @@ done:
 }
 
 void bb_kernel_ledger_replace(bb_kernel_ledger *ledger, const bb_wisdom_key *key,
-                              const bb_choice *failed, const bb_choice *taken)
+                              const bb_choice *failed, const bb_choice *replacement)
 {
     for (bb_index i = 0; i < ledger->count; ++i) {
         ledger_row *row = &ledger->rows[i];
         if (is_of(row, key) && bb_choice_equal(&row->choice, failed)) {
             (void)snprintf(row->origin, sizeof row->origin, "default: %s failed", row->variant);
-            row->choice = *taken;
-            bb_choice_write(taken, row->variant);
+            row->choice = *replacement;
+            bb_choice_write(replacement, row->variant);
         }
     }
 }
@@ -371,8 +371,9 @@ done:
     return status;
 }
 
-static bb_status look_up_shipped(bb_kernel_variants *variants, const bb_kernel_site *site,
-                                 const bb_wisdom_key *key, bb_choice *choice, const char **origin)
+static bb_status find_shipped_variant(bb_kernel_variants *variants, const bb_kernel_site *site,
+                                      const bb_wisdom_key *key, bb_choice *choice,
+                                      const char **origin)
 {
     bb_status status = BB_OK;
     const bb_wisdom_record *record = NULL;
@@ -390,8 +391,8 @@ done:
     return status;
 }
 
-static bb_status look_up(place *where, const bb_kernel_site *site, bb_wisdom_key *key,
-                         bb_choice *choice, const char **origin)
+static bb_status find_variant(place *where, const bb_kernel_site *site, bb_wisdom_key *key,
+                              bb_choice *choice, const char **origin)
 {
     bb_status status = BB_OK;
     bb_kernel_variants *variants = where->variants;
@@ -407,7 +408,7 @@ static bb_status look_up(place *where, const bb_kernel_site *site, bb_wisdom_key
         *choice = record->choice;
         *origin = is_exact ? "wisdom, same sizes" : "wisdom, nearest sizes";
     } else {
-        BB_TRY(look_up_shipped(variants, site, key, choice, origin));
+        BB_TRY(find_shipped_variant(variants, site, key, choice, origin));
     }
 done:
     return status;
@@ -449,23 +450,23 @@ static bb_status choose(void *context, const bb_kernel_site *site, bb_choice *ch
     if (variants->wish.replay != NULL) {
         BB_TRY(repeat(variants, site, &key, choice, &origin));
     } else if (!variants->wish.is_deterministic) {
-        BB_TRY(look_up(where, site, &key, choice, &origin));
+        BB_TRY(find_variant(where, site, &key, choice, &origin));
     }
     BB_TRY(bb_kernel_ledger_add(variants->ledger, &key, choice, origin));
-    if (variants->wish.meet != NULL) {
-        BB_TRY(variants->wish.meet(variants->wish.context, where->device, site));
+    if (variants->wish.visit != NULL) {
+        BB_TRY(variants->wish.visit(variants->wish.context, where->device, site));
     }
 done:
     return status;
 }
 
 static void fall_back(void *context, const bb_kernel_site *site, const bb_choice *failed,
-                      const bb_choice *taken)
+                      const bb_choice *replacement)
 {
     place *where = context;
     bb_wisdom_key key;
     if (bb_kernel_variants_key(where->device, site, &key) == BB_OK) {
-        bb_kernel_ledger_replace(where->variants->ledger, &key, failed, taken);
+        bb_kernel_ledger_replace(where->variants->ledger, &key, failed, replacement);
     }
 }
 
@@ -486,13 +487,13 @@ done:
 bb_status bb_kernel_variants_publish(const bb_kernel_variants *variants, bb_results *results)
 {
     bb_status status = BB_OK;
-    bb_text told = {0};
+    bb_text summary = {0};
     BB_TRY(bb_kernel_ledger_publish(variants->ledger, results));
-    BB_TRY(bb_kernel_ledger_report(results, &told));
-    if (told.length > 0) {
-        bb_log_info("%s", bb_text_string(&told));
+    BB_TRY(bb_kernel_ledger_report(results, &summary));
+    if (summary.length > 0) {
+        bb_log_info("%s", bb_text_string(&summary));
     }
 done:
-    bb_text_release(&told);
+    bb_text_release(&summary);
     return status;
 }

@@ -38,7 +38,7 @@ BB_CHECKED bb_status bb_kernel_ledger_add(bb_kernel_ledger *ledger, const struct
 
 /// Records that `taken` replaced `failed` at all sizes of the kernel with that variant.
 void bb_kernel_ledger_replace(bb_kernel_ledger *ledger, const struct bb_wisdom_key *key,
-                              const struct bb_choice *failed, const struct bb_choice *taken);
+                              const struct bb_choice *failed, const struct bb_choice *replacement);
 
 extern const bb_output_table bb_kernel_ledger_axes, bb_kernel_ledger_outputs;
 

@@ -47,8 +47,8 @@ done:
     return status;
 }
 
-static bb_status take_set(const char *text, const char *path, const bb_program *program,
-                          bb_program_data *out)
+static bb_status set_benchmark_sizes(const char *text, const char *path, const bb_program *program,
+                                     bb_program_data *out)
 {
     bb_status status = BB_OK;
     const bb_kernel_manager *manager = find_manager(path);
@@ -87,7 +87,7 @@ static bool read_number(const char **place, bb_index *out)
 }
 
 // Parses "A=2048x1024" up to a comma and advances past it.
-static bb_status take_object(const char **place, const bb_program *program, bb_program_data *out)
+static bb_status parse_object(const char **place, const bb_program *program, bb_program_data *out)
 {
     bb_status status = BB_OK;
     const char *text = *place;
@@ -129,14 +129,14 @@ static bb_status find_sizes(const char *text, const char *path, const bb_program
 {
     bb_status status = BB_OK;
     if (strchr(text, '=') == NULL) {
-        BB_TRY(take_set(text, path, program, out));
+        BB_TRY(set_benchmark_sizes(text, path, program, out));
         goto done;
     }
     for (int i = 0; i < program->object_count; ++i) {
         out[i].columns = -1;
     }
     while (*text != '\0') {
-        BB_TRY(take_object(&text, program, out));
+        BB_TRY(parse_object(&text, program, out));
     }
     for (int i = 0; i < program->object_count; ++i) {
         BB_REQUIRE(out[i].columns >= 0, BB_INVALID, "--set gives no size of %s",
@@ -227,7 +227,7 @@ done:
     return status;
 }
 
-static bb_status take_shape(dataset *set, bb_program_data *out)
+static bb_status set_shape(dataset *set, bb_program_data *out)
 {
     bb_status status = BB_OK;
     const bool matrix = set->object->structure == BB_STRUCTURE_MATRIX;
@@ -371,7 +371,7 @@ static bb_status read_object(hid_t file, const bb_program_object *object, double
     BB_TRY(bb_value_attributes_read(set.id, set.type, &set.attributes));
     BB_REQUIRE(!bb_value_attributes_packed(&set.attributes), BB_INVALID,
                "is packed by scale_factor or add_offset, expected plain numbers");
-    BB_TRY(take_shape(&set, out));
+    BB_TRY(set_shape(&set, out));
     BB_TRY(bb_hdf5_library_require_filters(set.id));
     BB_TRY(check_size(&set, out, file_bytes));
     BB_TRY(read_elements(&set, out));

@@ -317,8 +317,9 @@ static const char *stale_part(const bb_wisdom_record *record, const bb_wisdom_ke
                                                                : "compiler";
 }
 
-static void judge(const bb_wisdom_file *file, const bb_wisdom_key *key, const bb_program *program,
-                  bool may_reorder, bb_index number, verdict *out)
+static void evaluate_record(const bb_wisdom_file *file, const bb_wisdom_key *key,
+                            const bb_program *program, bool may_reorder, bb_index number,
+                            verdict *out)
 {
     const bb_wisdom_record *record = &file->records[number];
     char why[160];
@@ -350,8 +351,8 @@ static void judge(const bb_wisdom_file *file, const bb_wisdom_key *key, const bb
     }
 }
 
-static bb_status tell(const bb_wisdom_record *record, const char *said, const char *detail,
-                      bb_text *reasons)
+static bb_status add_reason(const bb_wisdom_record *record, const char *reason, const char *detail,
+                            bb_text *reasons)
 {
     bb_status status = BB_OK;
     if (reasons == NULL) {
@@ -363,13 +364,14 @@ static bb_status tell(const bb_wisdom_record *record, const char *said, const ch
     } else {
         BB_TRY(bb_text_add(reasons, "%10s     ", "-"));
     }
-    BB_TRY(bb_text_add(reasons, "%s%s%s\n", said, detail[0] != '\0' ? ": " : "", detail));
+    BB_TRY(bb_text_add(reasons, "%s%s%s\n", reason, detail[0] != '\0' ? ": " : "", detail));
 done:
     return status;
 }
 
 // Counts records for other programs, types, versions or devices.
-static bb_status tell_others(const bb_wisdom_file *file, const bb_wisdom_key *key, bb_text *reasons)
+static bb_status add_other_counts(const bb_wisdom_file *file, const bb_wisdom_key *key,
+                                  bb_text *reasons)
 {
     static const char *const words[] = {
         [BB_WISDOM_OTHER_PROGRAM] = "for another description of that name",
@@ -405,17 +407,18 @@ static bb_status explain(const bb_wisdom_file *file, const bb_wisdom_key *key,
         if (fit != BB_WISDOM_FITS && fit != BB_WISDOM_STALE) {
             continue;
         }
-        judge(file, key, program, may_reorder, i, &found);
+        evaluate_record(file, key, program, may_reorder, i, &found);
         if (record == chosen) {
-            BB_TRY(tell(record, "taken", "", reasons));
+            BB_TRY(add_reason(record, "taken", "", reasons));
         } else if (found.against != NULL) {
-            BB_TRY(tell(record, found.against, found.detail, reasons));
+            BB_TRY(add_reason(record, found.against, found.detail, reasons));
         } else {
             const bool is_further = chosen == NULL || distance(record, key) > distance(chosen, key);
-            BB_TRY(tell(record, is_further ? "sizes less near" : "not a winner", "", reasons));
+            BB_TRY(
+                add_reason(record, is_further ? "sizes less near" : "not a winner", "", reasons));
         }
     }
-    BB_TRY(tell_others(file, key, reasons));
+    BB_TRY(add_other_counts(file, key, reasons));
 done:
     return status;
 }
@@ -432,7 +435,7 @@ bb_status bb_wisdom_choose(const bb_wisdom_file *file, const bb_wisdom_key *key,
         if (strcmp(record->program, key->program) != 0) {
             continue;
         }
-        judge(file, key, program, may_reorder, i, &found);
+        evaluate_record(file, key, program, may_reorder, i, &found);
         if (found.against != NULL) {
             continue;
         }

@@ -123,10 +123,10 @@ static bb_status check(bb_wisdom_record *record, bb_place place, bb_problems *pr
 {
     bb_status status = BB_OK;
     if (bb_choice_read(record->variant, &record->choice) != BB_OK) {
-        bb_status_record said;
-        bb_status_save(&said);
+        bb_status_record first_message;
+        bb_status_save(&first_message);
         bb_status_clear();
-        BB_TRY(bb_problems_add(problems, place, "variant: %s", said.message));
+        BB_TRY(bb_problems_add(problems, place, "variant: %s", first_message.message));
     }
     if (record->sizes.count % 2 != 0) {
         BB_TRY(bb_problems_add(problems, place,
@@ -291,12 +291,12 @@ bb_status bb_wisdom_file_read(const char *path, bb_wisdom_file *out)
     }
     BB_TRY(read_text(path, &text));
     BB_TRY(read_lines(out, &text, &problems));
-    const char *said = bb_text_string(&problems.lines);
-    const int first = (int)strcspn(said, "\n");
+    const char *first_message = bb_text_string(&problems.lines);
+    const int first = (int)strcspn(first_message, "\n");
     out->count = problems.count == 0 ? out->count : before;
-    BB_REQUIRE(problems.count < 2, BB_INVALID, "%.*s (the first of %td problems)", first, said,
-               problems.count);
-    BB_REQUIRE(problems.count == 0, BB_INVALID, "%.*s", first, said);
+    BB_REQUIRE(problems.count < 2, BB_INVALID, "%.*s (the first of %td problems)", first,
+               first_message, problems.count);
+    BB_REQUIRE(problems.count == 0, BB_INVALID, "%.*s", first, first_message);
 done:
     bb_problems_release(&problems);
     bb_text_release(&text);

@@ -136,15 +136,15 @@ static bool has_draws(const bb_results *results)
     return found;
 }
 
-static bool is_told_by_row(const bb_comparison *sides, const bb_dataset *dataset)
+static bool is_listed_by_row(const bb_comparison *sides, const bb_dataset *dataset)
 {
     const bb_experiment *experiment = sides->experiment;
-    bool told = strcmp(dataset->name, "status") == 0 ||
-                (strcmp(dataset->name, "price_worst") == 0 && has_draws(sides->results[0]));
+    bool listed = strcmp(dataset->name, "status") == 0 ||
+                  (strcmp(dataset->name, "price_worst") == 0 && has_draws(sides->results[0]));
     for (bb_index i = 0; i < experiment->price_count; ++i) {
-        told = told || strcmp(dataset->name, experiment->prices[i]) == 0;
+        listed = listed || strcmp(dataset->name, experiment->prices[i]) == 0;
     }
-    return told && dataset->rank == 1 && is_over_pipelines(dataset);
+    return listed && dataset->rank == 1 && is_over_pipelines(dataset);
 }
 
 // Writes "strehl_by: 4 of 12 values, relative 0.001 at most (hp2, hp3)".
@@ -193,7 +193,7 @@ static bb_status compare_dataset(const bb_comparison *sides, const bb_dataset *d
     }
     if (different > 0) {
         ++*count;
-        BB_TRY(is_told_by_row(sides, dataset)
+        BB_TRY(is_listed_by_row(sides, dataset)
                    ? write_rows(sides, &pair, out)
                    : write_summary(sides, &pair, different, largest, out));
     }
@@ -240,7 +240,7 @@ bb_status bb_comparison_write_results(const bb_comparison *pair, bb_text *out, b
     for (int pass = 0; pass < 2; ++pass) {
         for (bb_index i = 0; i < bb_results_count(pair->results[0]); ++i) {
             const bb_dataset *dataset = bb_results_dataset(pair->results[0], i);
-            if (is_compared(dataset) && is_told_by_row(pair, dataset) == (pass == 0)) {
+            if (is_compared(dataset) && is_listed_by_row(pair, dataset) == (pass == 0)) {
                 BB_TRY(compare_dataset(pair, dataset, partners, out, count));
             }
         }

@@ -97,8 +97,8 @@ static bb_front_cost cost_of(const bb_experiment *experiment, const bb_results *
         double value = number_of(results, datasets[m], count, row);
         cost.measures[m] = isnan(value) ? INFINITY : value;
     }
-    cost.takes_part = isfinite(cost.price) && is_ok(results, count, row) &&
-                      !(number_of(results, "qoi_relative_error", count, row) >= lost);
+    cost.is_eligible = isfinite(cost.price) && is_ok(results, count, row) &&
+                       !(number_of(results, "qoi_relative_error", count, row) >= lost);
     return cost;
 }
 
@@ -109,7 +109,7 @@ static bool are_timed(const bb_results *results, const bb_front_cost *costs, bb_
     const bb_dataset *devices = bb_front_column(results, "device", count);
     bool timed = devices != NULL && devices->is_text;
     for (bb_index i = 0; timed && i < count; ++i) {
-        timed = !costs[i].takes_part || strcmp(devices->texts[i], "cuda") == 0;
+        timed = !costs[i].is_eligible || strcmp(devices->texts[i], "cuda") == 0;
     }
     return timed;
 }
@@ -161,14 +161,14 @@ static bool beats(const bb_front *front, bb_index i, bb_index j)
     const double b_bytes = b->measures[BB_FRONT_BYTES];
     const double a_seconds = seconds_of(front, i);
     const double b_seconds = seconds_of(front, j);
-    return a->takes_part && a->loss <= b->loss && a_bytes <= b_bytes &&
+    return a->is_eligible && a->loss <= b->loss && a_bytes <= b_bytes &&
            a_seconds <= time_spread * b_seconds &&
            (a->loss < b->loss || a_bytes < b_bytes || time_spread * a_seconds < b_seconds);
 }
 
 bool bb_front_has(const bb_front *front, bb_index row)
 {
-    if (!front->costs[row].takes_part) {
+    if (!front->costs[row].is_eligible) {
         return false;
     }
     for (bb_index other = 0; other < front->names->count; ++other) {
@@ -185,7 +185,7 @@ bb_index bb_front_least(const bb_front *front, double max_loss, bb_front_measure
     for (bb_index i = 0; i < front->names->count; ++i) {
         const bb_front_cost *cost = &front->costs[i];
         const double value = cost->measures[measure];
-        if (!cost->takes_part || cost->price > max_loss ||
+        if (!cost->is_eligible || cost->price > max_loss ||
             (measure != BB_FRONT_BYTES && isinf(value))) {
             continue;
         }

@@ -18,7 +18,7 @@ typedef enum bb_front_measure {
 
 /// Costs of a pipeline; infinite if unknown.
 typedef struct bb_front_cost {
-    bool takes_part;    ///< status ok, price known, answer not invalid
+    bool is_eligible;   ///< status ok, price known, answer not invalid
     double price;       ///< largest of the experiment's prices; with draws that of the worst draw
     double loss;        ///< loss of the price, as compared by the front (bb_front_loss)
     double plain_price; ///< price without draws; NaN if unknown

@@ -264,9 +264,9 @@ static bb_status add_cell(const bb_grid *grid, const bb_grid_column *column, bb_
         BB_TRY(add_escaped(column->header, escape, out));
         goto done;
     }
-    const bool told =
+    const bool has_texts =
         column->numbers == NULL || (isnan(column->numbers[row]) && column->texts != NULL);
-    if (told) {
+    if (has_texts) {
         BB_TRY(add_escaped(column->texts[row], escape, out));
     } else {
         bb_cell_item(column->unit, column->scale, column->numbers, grid->rows, row, number);

@@ -21,7 +21,7 @@ bb_status bb_results_sheet_path(const char *path, const char *group, char **out)
 }
 
 // True if equal texts imply equal values along the axis.
-static bool tells_steps(const bb_dataset *axis, int digits)
+static bool distinguishes_steps(const bb_dataset *axis, int digits)
 {
     char before[40] = "";
     char text[40];
@@ -40,7 +40,7 @@ static int axis_digits(const bb_dataset *axis)
 {
     const int digits[] = {12, 15};
     for (size_t i = 0; i < sizeof digits / sizeof *digits; ++i) {
-        if (tells_steps(axis, digits[i])) {
+        if (distinguishes_steps(axis, digits[i])) {
             return digits[i];
         }
     }

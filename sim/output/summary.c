@@ -123,17 +123,17 @@ done:
 }
 
 // Adds the cheapest pipeline within the user's tolerance, else the experiment's.
-static bb_status add_asked(const asking *about, const bb_answer_question *question, bb_text *out)
+static bb_status add_cheapest(const asking *about, const bb_answer_question *question, bb_text *out)
 {
     bb_status status = BB_OK;
-    const words *asked = &measures[question->measure];
+    const words *terms = &measures[question->measure];
     const bool assumed = isnan(question->max_loss);
     const double max_loss = assumed ? about->experiment->tolerance : question->max_loss;
     const bb_index best = bb_front_least(about->front, max_loss, question->measure);
     const bool any = bb_front_least(about->front, max_loss, BB_FRONT_BYTES) >= 0;
     char limit[BB_CELL_BYTES];
     (void)snprintf(limit, sizeof limit, "%.6g", max_loss);
-    BB_TRY(best >= 0 ? bb_text_add(out, " %s within ", asked->least)
+    BB_TRY(best >= 0 ? bb_text_add(out, " %s within ", terms->least)
                      : bb_text_add(out, " No pipeline%s within ", any ? "" : " is"));
     BB_TRY(add_price(about->experiment, limit, out));
     BB_TRY(bb_text_add(out, assumed ? ", assumed (set it by --max-loss)" : ""));
@@ -141,7 +141,7 @@ static bb_status add_asked(const asking *about, const bb_answer_question *questi
         BB_TRY(bb_text_add(out, ": "));
         BB_TRY(add_choice(about, best, question->measure, out));
     } else if (any) {
-        BB_TRY(bb_text_add(out, " has a known %s", asked->noun));
+        BB_TRY(bb_text_add(out, " has a known %s", terms->noun));
     }
     BB_TRY(bb_text_add(out, "."));
     if (best >= 0 && question->measure == BB_FRONT_TIME && !about->front->timed) {
@@ -165,7 +165,7 @@ bb_status bb_summary_add_front(const bb_experiment *experiment, const bb_results
     for (bb_index i = 0; i < front->names->count; ++i) {
         const bb_front_cost *cost = &front->costs[i];
         const bb_front_cost *best = &front->costs[fewest];
-        if (cost->takes_part && cost->measures[BB_FRONT_BYTES] == best->measures[BB_FRONT_BYTES] &&
+        if (cost->is_eligible && cost->measures[BB_FRONT_BYTES] == best->measures[BB_FRONT_BYTES] &&
             cost->loss < best->loss) {
             fewest = i;
         }
@@ -189,7 +189,7 @@ bb_status bb_summary_add_answer(const bb_experiment *experiment, const bb_result
     bb_status status = BB_OK;
     const asking about = {experiment, results, front};
     BB_TRY(add_reference(experiment, results, front, out));
-    BB_TRY(add_asked(&about, question, out));
+    BB_TRY(add_cheapest(&about, question, out));
 done:
     return status;
 }

@@ -22,7 +22,7 @@ static const int64_t lead_ns = 50000000; // time before the first release, to fi
 // The thread polls for this long before a release.
 static const int64_t spin_ns = 150000;
 
-static void put(char out[BB_HOST_TEXT], const char *text)
+static void copy_text(char out[BB_HOST_TEXT], const char *text)
 {
     (void)snprintf(out, BB_HOST_TEXT, "%s", text);
 }
@@ -45,24 +45,24 @@ static void read_file(const char *path, const char *otherwise, char out[BB_HOST_
     if (file != NULL) {
         (void)fclose(file);
     }
-    put(out, found ? line : otherwise);
+    copy_text(out, found ? line : otherwise);
 }
 
 static void read_processor(bb_host_state *out)
 {
     char line[4096];
     FILE *file = fopen("/proc/cpuinfo", "r");
-    put(out->processor, "unknown");
-    put(out->hypervisor, "unknown");
+    copy_text(out->processor, "unknown");
+    copy_text(out->hypervisor, "unknown");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         const char *value = strchr(line, ':');
         line[strcspn(line, "\n")] = '\0';
         if (value != NULL && strncmp(line, "model name", 10) == 0) {
-            put(out->processor, value + 2);
+            copy_text(out->processor, value + 2);
         }
         if (value != NULL && strncmp(line, "flags", 5) == 0) {
-            put(out->hypervisor,
-                strstr(value, " hypervisor") != NULL ? "virtual machine" : "none detected");
+            copy_text(out->hypervisor,
+                      strstr(value, " hypervisor") != NULL ? "virtual machine" : "none detected");
             break;
         }
     }
@@ -81,7 +81,7 @@ static void read_clocks(char out[BB_HOST_TEXT])
     if (file != NULL) {
         (void)pclose(file);
     }
-    put(out, found ? line : "unknown");
+    copy_text(out, found ? line : "unknown");
 }
 
 // Reads the state of the host; may take a second and start a process.
@@ -93,8 +93,8 @@ static void read_host(bb_host_state *out)
     read_file("/sys/devices/system/cpu/isolated", "none", out->isolated);
     read_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "unknown", out->governor);
     read_clocks(out->clocks);
-    put(out->kernel, "unknown");
-    put(out->load, "unknown");
+    copy_text(out->kernel, "unknown");
+    copy_text(out->load, "unknown");
     if (uname(&system) == 0) {
         (void)snprintf(out->kernel, BB_HOST_TEXT, "%.60s %.90s", system.release, system.version);
     }
@@ -127,7 +127,7 @@ static void pin(bb_realtime_thread *thread)
     const bool known = sched_getaffinity(0, sizeof thread->cores, &thread->cores) == 0;
     const int core = known ? choose_core(&thread->cores) : -1;
     if (core < 0) {
-        put(thread->core, "not pinned: the allowed cores of the thread are unknown");
+        copy_text(thread->core, "not pinned: the allowed cores of the thread are unknown");
         return;
     }
     CPU_ZERO(&one);
@@ -146,7 +146,7 @@ static void lock(bb_realtime_thread *thread)
 {
     thread->locked = mlockall(MCL_CURRENT | MCL_ONFAULT) == 0;
     if (thread->locked) {
-        put(thread->memory, "locked");
+        copy_text(thread->memory, "locked");
     } else {
         (void)snprintf(thread->memory, BB_HOST_TEXT, "not locked: %s", strerror(errno));
     }
@@ -166,7 +166,7 @@ static void raise_policy(bb_realtime_thread *thread, bool never_sleeps)
     }
     thread->raised = sched_setscheduler(0, SCHED_FIFO, &parameters) == 0;
     if (thread->raised) {
-        put(thread->policy, "SCHED_FIFO 80");
+        copy_text(thread->policy, "SCHED_FIFO 80");
     } else {
         (void)snprintf(thread->policy, BB_HOST_TEXT, "SCHED_OTHER: SCHED_FIFO refused: %s",
                        strerror(errno));
@@ -176,7 +176,7 @@ static void raise_policy(bb_realtime_thread *thread, bool never_sleeps)
 // Pins the thread to an isolated core, else to the last allowed one, locks its memory, and requests
 // SCHED_FIFO unless the thread never sleeps and the kernel limits such threads. Failures are
 // recorded but are not errors.
-static void enter_thread(bb_realtime_thread *thread, bool never_sleeps)
+static void configure_thread(bb_realtime_thread *thread, bool never_sleeps)
 {
     *thread = (bb_realtime_thread){0};
     thread->slack = prctl(PR_GET_TIMERSLACK);
@@ -188,7 +188,7 @@ static void enter_thread(bb_realtime_thread *thread, bool never_sleeps)
 }
 
 // Restores the thread; the texts remain.
-static void leave_thread(bb_realtime_thread *thread)
+static void restore_thread(bb_realtime_thread *thread)
 {
     const struct sched_param parameters = {0};
     if (thread->raised) {
@@ -208,7 +208,7 @@ static void leave_thread(bb_realtime_thread *thread)
 
 // Sleeps until shortly before a release, then polls, so that latencies do not include the wake-up
 // of the thread.
-static void await(int64_t ns)
+static void wait_until(int64_t ns)
 {
     while (!bb_clock_sleep_until(ns - spin_ns) && !bb_interrupt_noted()) {
     }
@@ -229,7 +229,7 @@ static int64_t await_release(const bb_realtime_loop *loop)
         return bb_clock_ns();
     }
     if (!loop->schedule.by_device) {
-        await(release);
+        wait_until(release);
     }
     return release;
 }
@@ -261,7 +261,7 @@ bb_step_record bb_realtime_loop_record(bb_realtime_loop *loop, int64_t release_n
                             .step = (int32_t)number};
 }
 
-static void keep(const bb_realtime_loop *loop, const bb_step_record *records)
+static void store_records(const bb_realtime_loop *loop, const bb_step_record *records)
 {
     bb_realtime_measurement *out = loop->out;
     if (out != NULL && loop->finished >= loop->schedule.warm_up) {
@@ -281,7 +281,7 @@ static bb_status finish_step(bb_realtime_loop *loop)
         period > 0 ? loop->first_ns + loop->finished * period : loop->release_ns;
     bb_step_record records[BB_REALTIME_SHARES];
     BB_TRY(loop->stages->finish(loop, release, records));
-    keep(loop, records);
+    store_records(loop, records);
 done:
     ++loop->finished; // also if it failed: it is no longer in flight
     return status;
@@ -366,9 +366,9 @@ bb_status bb_realtime_loop_run(bb_realtime_loop *loop, bb_realtime_measurement *
     if (schedule->stops_threads) {
         bb_threads_stop(); // other threads would disturb the loop
     }
-    enter_thread(&out->host.thread, never_sleeps);
+    configure_thread(&out->host.thread, never_sleeps);
     status = run_steps(loop);
-    leave_thread(&out->host.thread);
+    restore_thread(&out->host.thread);
     BB_TRY(status);
     if (loop->stages->abandon != NULL) {
         BB_TRY(loop->stages->abandon(loop));

@@ -252,7 +252,7 @@ done:
 }
 
 // Latencies are common to all shares, stages are separate.
-static bb_status sum_up_kind(int k, bb_realtime_summary *out)
+static bb_status summarise_kind(int k, bb_realtime_summary *out)
 {
     bb_status status = BB_OK;
     const bb_realtime_measurement *measured = out->measured;
@@ -267,7 +267,7 @@ done:
     return status;
 }
 
-static void sum_up_worst(bb_realtime_summary *out)
+static void summarise_worst(bb_realtime_summary *out)
 {
     const bb_realtime_measurement *measured = out->measured;
     const bool has_kinds = out->form->kinds > 1;
@@ -310,9 +310,9 @@ bb_status bb_realtime_summary_make(const bb_realtime_form *form,
     BB_REQUIRE(measured->count > 0, BB_INVALID, "interrupted before the first measured %s",
                form->step);
     for (int k = 0; k < form->kinds; ++k) {
-        BB_TRY(sum_up_kind(k, out));
+        BB_TRY(summarise_kind(k, out));
     }
-    sum_up_worst(out);
+    summarise_worst(out);
 done:
     return status;
 }

@@ -190,8 +190,8 @@ static bb_status add_hovers(const bb_cloud *points, bb_figure *figure)
             const double y = upward(points, points->y[p]);
             (void)snprintf(text, sizeof text, "%s: %s %.4g, %s %.4g%s%s", points->names[p],
                            points->price_name, points->costs[p].price, points->x_name, points->x[p],
-                           points->costs[p].takes_part ? "" : ", ",
-                           points->costs[p].takes_part ? "" : points->words[p]);
+                           points->costs[p].is_eligible ? "" : ", ",
+                           points->costs[p].is_eligible ? "" : points->words[p]);
             BB_TRY(bb_figure_hover(figure, (bb_figure_box){x - half, y - half, x + half, y + half},
                                    text));
         }
@@ -293,12 +293,12 @@ static bool is_front(const bb_cloud *points, bb_index p)
 
 static bool is_behind(const bb_cloud *points, bb_index p)
 {
-    return points->costs[p].takes_part && !points->costs[p].front;
+    return points->costs[p].is_eligible && !points->costs[p].front;
 }
 
 static bool is_unsafe(const bb_cloud *points, bb_index p)
 {
-    return !points->costs[p].takes_part;
+    return !points->costs[p].is_eligible;
 }
 
 static bb_figure_box around(double x, double y, double other_x, double other_y)
@@ -383,7 +383,7 @@ bb_status bb_cloud_costs(const bb_experiment *experiment, const bb_results *resu
     front.timed = false;
     for (bb_index i = 0; i < front.names->count; ++i) {
         const bb_front_cost *cost = &front.costs[i];
-        out[i] = (bb_cloud_cost){cost->price, cost->measures[BB_FRONT_BYTES], cost->takes_part,
+        out[i] = (bb_cloud_cost){cost->price, cost->measures[BB_FRONT_BYTES], cost->is_eligible,
                                  bb_front_has(&front, i)};
     }
 done:

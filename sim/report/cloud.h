@@ -30,8 +30,8 @@ void bb_placement_run(bb_placement *places, bb_index count, bb_figure_box axes,
 typedef struct bb_cloud_cost {
     double price; ///< largest of the experiment's prices, with draws the worst; infinite: unknown
     double bytes; ///< of the operator; infinite: unknown
-    bool takes_part; ///< computed, safe and not invalid
-    bool front;      ///< on the front of loss and bytes
+    bool is_eligible; ///< computed, safe and not invalid
+    bool front;       ///< on the front of loss and bytes
 } bb_cloud_cost;
 
 /// Zero-initialise; set `price_name`, `x_name` and, after bb_cloud_create, names, words, costs and

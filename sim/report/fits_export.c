@@ -177,7 +177,7 @@ done:
 }
 
 // Skips a missing part of a pipeline that failed; for any other pipeline it is an error.
-static bb_status pass_over(const bb_fits_export *wanted, const char *part, bb_index pipeline)
+static bb_status skip_part(const bb_fits_export *wanted, const char *part, bb_index pipeline)
 {
     bb_status status = BB_OK;
     const char *name = find_pipelines(wanted)->texts[pipeline];
@@ -285,7 +285,7 @@ static bb_status write_reconstructor(bb_fits_writer *writer, const bb_fits_expor
     (void)snprintf(name, sizeof name, "R_%td_%td", pipeline, target);
     BB_TRY(has_operator(wanted, name, &is_there));
     if (!is_there) {
-        BB_TRY(pass_over(wanted, name, pipeline));
+        BB_TRY(skip_part(wanted, name, pipeline));
         goto done;
     }
     BB_TRY(open_operator(wanted, name, &matrix));
@@ -410,7 +410,7 @@ static bb_status write_picture(bb_fits_writer *writer, const bb_fits_export *wan
     (void)snprintf(name, sizeof name, "PSF_%td_%td_%td", image->pipeline, image->target,
                    image->wavelength);
     if (isnan(image->pixels[0])) {
-        BB_TRY(pass_over(wanted, name, image->pipeline));
+        BB_TRY(skip_part(wanted, name, image->pipeline));
         goto done;
     }
     BB_TRY(bb_fits_writer_image(writer, name, image->rows, image->columns));

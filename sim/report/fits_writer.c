@@ -100,7 +100,7 @@ struct bb_fits_writer {
     char *path;
 };
 
-static bb_status hold(int code, const bb_fits_writer *writer, const char *what)
+static bb_status check_code(int code, const bb_fits_writer *writer, const char *what)
 {
     char text[FLEN_STATUS] = "";
     if (code == 0) {
@@ -147,9 +147,9 @@ bb_status bb_fits_writer_open(const char *path, bb_fits_writer **out)
     BB_TRY(BB_ZEROED(1, &writer));
     BB_TRY(bb_memory_text(path, &writer->path));
     (void)fits_open_diskfile(&writer->file, path, READWRITE, &code);
-    BB_TRY(hold(code, writer, "open it"));
+    BB_TRY(check_code(code, writer, "open it"));
     (void)fits_write_date(writer->file, &code);
-    BB_TRY(hold(code, writer, "date"));
+    BB_TRY(check_code(code, writer, "date"));
     *out = writer;
     writer = NULL;
 done:
@@ -162,7 +162,7 @@ static bb_status end_part(bb_fits_writer *writer)
 {
     int code = 0;
     (void)fits_write_chksum(writer->file, &code);
-    return hold(code, writer, "checksums");
+    return check_code(code, writer, "checksums");
 }
 
 bb_status bb_fits_writer_close(bb_fits_writer **writer)
@@ -172,7 +172,7 @@ bb_status bb_fits_writer_close(bb_fits_writer **writer)
     BB_TRY(end_part(*writer));
     (void)fits_close_file((*writer)->file, &code);
     (*writer)->file = NULL;
-    BB_TRY(hold(code, *writer, "close it"));
+    BB_TRY(check_code(code, *writer, "close it"));
 done:
     bb_fits_writer_destroy(writer);
     return status;
@@ -198,10 +198,10 @@ bb_status bb_fits_writer_image(bb_fits_writer *writer, const char *name, bb_inde
     long edges[AXES] = {(long)columns, (long)rows};
     BB_TRY(end_part(writer));
     (void)fits_create_img(writer->file, DOUBLE_IMG, AXES, edges, &code);
-    BB_TRY(hold(code, writer, name));
+    BB_TRY(check_code(code, writer, name));
     BB_TRY(bb_fits_writer_text(writer, "EXTNAME", name, "name of this part"));
     (void)fits_write_date(writer->file, &code);
-    BB_TRY(hold(code, writer, "date"));
+    BB_TRY(check_code(code, writer, "date"));
 done:
     return status;
 }
@@ -220,7 +220,7 @@ bb_status bb_fits_writer_pixels(bb_fits_writer *writer, const bb_matrix_source *
         long first[AXES] = {1, (long)row + 1};
         BB_TRY(bb_matrix_source_fill(source, row, 0, bb_view_matrix(panel, rows, columns)));
         (void)fits_write_pix(writer->file, TDOUBLE, first, (LONGLONG)rows * columns, panel, &code);
-        BB_TRY(hold(code, writer, "pixels"));
+        BB_TRY(check_code(code, writer, "pixels"));
     }
 done:
     BB_RELEASE(&panel);
@@ -239,7 +239,7 @@ static bb_status write_column(bb_fits_writer *writer, int number, bb_index rows,
         (void)fits_write_col(writer->file, TSTRING, number, 1, 1, (LONGLONG)rows,
                              (void *)(uintptr_t)column->texts, &code);
     }
-    BB_TRY(hold(code, writer, column->name));
+    BB_TRY(check_code(code, writer, column->name));
 done:
     return status;
 }
@@ -268,19 +268,19 @@ bb_status bb_fits_writer_table(bb_fits_writer *writer, const char *name, bb_inde
     }
     (void)fits_create_tbl(writer->file, BINARY_TBL, (LONGLONG)rows, count, names, forms, units,
                           name, &code);
-    BB_TRY(hold(code, writer, name));
+    BB_TRY(check_code(code, writer, name));
     for (int c = 0; c < count; ++c) {
         BB_TRY(write_column(writer, c + 1, rows, &columns[c]));
     }
     (void)fits_write_date(writer->file, &code);
-    BB_TRY(hold(code, writer, "date"));
+    BB_TRY(check_code(code, writer, "date"));
 done:
     return status;
 }
 
 // Reduces a text to ASCII from space to ~. Any other UTF-8 character is replaced by one `?`. The
 // caller owns `*out`.
-static bb_status hold_to_ascii(const char *text, char **out)
+static bb_status reduce_to_ascii(const char *text, char **out)
 {
     bb_status status = BB_OK;
     size_t length = 0;
@@ -302,10 +302,10 @@ bb_status bb_fits_writer_text(bb_fits_writer *writer, const char *keyword, const
     bb_status status = BB_OK;
     int code = 0;
     char *text = NULL;
-    BB_TRY(hold_to_ascii(value, &text));
+    BB_TRY(reduce_to_ascii(value, &text));
     // Texts over 68 characters continue in CONTINUE cards (FITS Standard 4.0).
     (void)fits_update_key_longstr(writer->file, keyword, text, comment, &code);
-    BB_TRY(hold(code, writer, keyword));
+    BB_TRY(check_code(code, writer, keyword));
 done:
     BB_RELEASE(&text);
     return status;
@@ -318,7 +318,7 @@ bb_status bb_fits_writer_number(bb_fits_writer *writer, const char *keyword, dou
     if (isfinite(value)) {
         (void)fits_update_key(writer->file, TDOUBLE, keyword, &value, comment, &code);
     }
-    return hold(code, writer, keyword);
+    return check_code(code, writer, keyword);
 }
 
 bb_status bb_fits_writer_integer(bb_fits_writer *writer, const char *keyword, bb_index value,
@@ -327,7 +327,7 @@ bb_status bb_fits_writer_integer(bb_fits_writer *writer, const char *keyword, bb
     int code = 0;
     LONGLONG number = (LONGLONG)value;
     (void)fits_update_key(writer->file, TLONGLONG, keyword, &number, comment, &code);
-    return hold(code, writer, keyword);
+    return check_code(code, writer, keyword);
 }
 
 bb_status bb_fits_writer_words(bb_fits_writer *writer, const char *words)
@@ -336,7 +336,7 @@ bb_status bb_fits_writer_words(bb_fits_writer *writer, const char *words)
     int code = 0;
     char *text = NULL;
     char line[COMMENT_BYTES + 1];
-    BB_TRY(hold_to_ascii(words, &text));
+    BB_TRY(reduce_to_ascii(words, &text));
     for (const char *rest = text; *rest != '\0' && code == 0;) {
         size_t length = strlen(rest);
         if (length > COMMENT_BYTES) {
@@ -351,7 +351,7 @@ bb_status bb_fits_writer_words(bb_fits_writer *writer, const char *words)
         rest += length;
         rest += *rest == ' ';
     }
-    BB_TRY(hold(code, writer, "COMMENT"));
+    BB_TRY(check_code(code, writer, "COMMENT"));
 done:
     BB_RELEASE(&text);
     return status;

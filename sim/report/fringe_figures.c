@@ -81,8 +81,8 @@ static void find_range(maps *set)
 }
 
 // Adds a panel for every pipeline with a finite map.
-static bb_status take_pipelines(const bb_results *results, const double *values, bb_index planes,
-                                maps *set)
+static bb_status add_pipelines(const bb_results *results, const double *values, bb_index planes,
+                               maps *set)
 {
     bb_status status = BB_OK;
     const bb_dataset *names = bb_results_find(results, "results/pipeline");
@@ -278,7 +278,7 @@ static bb_status draw_each(const bb_plot_scene *scene, const char *name, maps *s
     const double *values = NULL;
     bb_index planes = 0;
     BB_TRY(find_maps(scene->results, name, set, &values, &planes));
-    BB_TRY(take_pipelines(scene->results, values, planes, set));
+    BB_TRY(add_pipelines(scene->results, values, planes, set));
     find_range(set);
     BB_TRY(draw_maps(scene, set, figure));
 done:

@@ -54,21 +54,21 @@ static bb_status run(bb_work_folder *place)
     bb_status status = BB_OK;
     const char *const arguments[] = {"gnuplot", "--default-settings", WORK_NAME ".gp", NULL};
     const bb_work_program program = {.arguments = arguments, .seconds = most_seconds};
-    char said[LOG_BYTES];
+    char log[LOG_BYTES];
     size_t bytes = 0;
     bb_work_end end;
-    BB_TRY(bb_work_folder_run(place, &program, said, sizeof said - 1, &bytes, &end));
+    BB_TRY(bb_work_folder_run(place, &program, log, sizeof log - 1, &bytes, &end));
     BB_REQUIRE(
         end.error != ENOENT, BB_UNSUPPORTED,
         "gnuplot is not in PATH; install the package gnuplot-nox (Debian, Ubuntu) or gnuplot");
     BB_REQUIRE(end.error == 0, BB_IO, "cannot start gnuplot: %s", strerror(end.error));
     BB_REQUIRE(!end.is_late, BB_IO, "gnuplot did not finish within %g s", most_seconds);
-    said[bytes] = '\0';
+    log[bytes] = '\0';
     const int how = end.ending;
     BB_REQUIRE(WIFEXITED(how) && WEXITSTATUS(how) == 0, BB_IO, "gnuplot %s %d: %.*s",
                WIFSIGNALED(how) ? "was ended by signal" : "failed with exit code",
                WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how), MESSAGE_BYTES,
-               said + strspn(said, " \n"));
+               log + strspn(log, " \n"));
 done:
     return status;
 }
@@ -154,12 +154,12 @@ done:
 }
 
 // Files of a picture: the stem's path with their extensions.
-typedef struct beside {
+typedef struct output_names {
     char *graphic, *script, *data;
-} beside;
+} output_names;
 
-static bb_status name_beside(const bb_figure *figure, const char *path, bool scripts, bool force,
-                             const bb_file_list *inputs, beside *out)
+static bb_status name_outputs(const bb_figure *figure, const char *path, bool scripts, bool force,
+                              const bb_file_list *inputs, output_names *out)
 {
     bb_status status = BB_OK;
     const int stem = (int)(strlen(path) - strlen(endings[figure->format]));
@@ -179,7 +179,7 @@ done:
 }
 
 static bb_status write_all(const bb_figure *figure, const bb_work_folder *place,
-                           const beside *names, const char *path, bool force)
+                           const output_names *names, const char *path, bool force)
 {
     bb_status status = BB_OK;
     if (names->graphic != NULL) {
@@ -199,8 +199,8 @@ bb_status bb_gnuplot_draw(const bb_figure *figure, const char *path, bool script
 {
     bb_status status = BB_OK;
     bb_work_folder *place = NULL;
-    beside names = {NULL, NULL, NULL};
-    BB_TRY(name_beside(figure, path, scripts, force, inputs, &names));
+    output_names names = {NULL, NULL, NULL};
+    BB_TRY(name_outputs(figure, path, scripts, force, inputs, &names));
     BB_TRY(work(figure, &place));
     BB_TRY(write_all(figure, place, &names, path, force));
 done:

@@ -88,8 +88,9 @@ static bb_status add_map(const heat_map *map, double *low, double *high, bb_figu
     for (bb_index row = 0; row < map->y->count; ++row) {
         for (bb_index column = 0; column < map->x->count; ++column) {
             // Cells outside the wafer have no temperature.
-            const bool beside = hypot(map->x->numbers[column], map->y->numbers[row]) > map->radius;
-            const double value = beside ? NAN : rise_at(map, row * map->x->count + column);
+            const bool is_outside =
+                hypot(map->x->numbers[column], map->y->numbers[row]) > map->radius;
+            const double value = is_outside ? NAN : rise_at(map, row * map->x->count + column);
             *low = value < *low ? value : *low;
             *high = value > *high ? value : *high;
             BB_TRY(bb_text_add(&figure->data, "%s%.5g", column == 0 ? "" : " ", value));

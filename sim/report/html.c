@@ -37,10 +37,10 @@ bb_status bb_html_escape(const char *text, bb_text *out)
         for (size_t m = 0; m < sizeof marks / sizeof *marks; ++m) {
             shown = marks[m].byte == *rest ? marks[m].reference : shown;
         }
-        const int taken = bytes == 0 ? 1 : bytes;
+        const int length = bytes == 0 ? 1 : bytes;
         BB_TRY(bb_text_add_bytes(out, shown == NULL ? rest : shown,
-                                 shown == NULL ? taken : (bb_index)strlen(shown)));
-        rest += taken;
+                                 shown == NULL ? length : (bb_index)strlen(shown)));
+        rest += length;
     }
 done:
     return status;

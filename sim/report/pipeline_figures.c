@@ -305,7 +305,7 @@ static void fill_choice(const bb_swept_choice *choice, bb_index i, bb_cloud *poi
     points->costs[i] =
         (bb_cloud_cost){.price = isnan(choice->price_most) ? INFINITY : choice->price_most,
                         .bytes = choice->bytes,
-                        .takes_part = choice->failed == 0.0};
+                        .is_eligible = choice->failed == 0.0};
 }
 
 static bb_status draw_choices(const bb_plot_scene *scene, bb_figure *figure)

@@ -167,7 +167,7 @@ done:
     return status;
 }
 
-static void take(bb_plane *set, bb_index row, bb_index point, bb_index pipeline)
+static void add_value(bb_plane *set, bb_index row, bb_index point, bb_index pipeline)
 {
     const bb_index cell = row * set->columns + set->x->places[point];
     const bool finished = bb_swept_finished(&set->swept, point, pipeline);
@@ -255,10 +255,10 @@ bb_status bb_plane_gather(const bb_plot_scene *scene, bb_plane *out)
     }
     for (bb_index p = 0; p < out->swept.point_count; ++p) {
         for (bb_index row = 0; out->y == NULL && row < out->rows; ++row) {
-            take(out, row, p, row);
+            add_value(out, row, p, row);
         }
         if (out->y != NULL) {
-            take(out, out->y->places[p], p, out->pipeline);
+            add_value(out, out->y->places[p], p, out->pipeline);
         }
     }
     find_ranges(out);

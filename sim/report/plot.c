@@ -67,7 +67,7 @@ done:
     return status;
 }
 
-static bool holds_something(const bb_dataset *dataset)
+static bool has_values(const bb_dataset *dataset)
 {
     bool found = dataset != NULL && dataset->is_text && dataset->count > 0;
     for (bb_index i = 0; dataset != NULL && !dataset->is_text && i < dataset->count; ++i) {
@@ -83,7 +83,7 @@ static const char *missing(const bb_plot_kind *kind, const bb_results *results)
         return is_of_sweeps(kind) ? "statistics" : "results over pipelines only";
     }
     for (int n = 0; n < BB_PLOT_NEEDS && kind->needs[n] != NULL; ++n) {
-        if (!holds_something(bb_results_find(results, kind->needs[n]))) {
+        if (!has_values(bb_results_find(results, kind->needs[n]))) {
             return kind->needs[n];
         }
     }
@@ -95,7 +95,7 @@ static bb_status check_scene(const bb_plot_kind *kind, const bb_plot_scene *scen
 {
     bb_status status = BB_OK;
     const struct {
-        const char *option, *takers;
+        const char *option, *kind_names;
         bool named;
         unsigned trait;
     } options[] = {
@@ -108,8 +108,8 @@ static bb_status check_scene(const bb_plot_kind *kind, const bb_plot_scene *scen
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; ++i) {
         BB_REQUIRE(!options[i].named || (kind->traits & options[i].trait) != 0, BB_INVALID,
-                   "%s is valid only for %s, not for '%s'", options[i].option, options[i].takers,
-                   kind->name);
+                   "%s is valid only for %s, not for '%s'", options[i].option,
+                   options[i].kind_names, kind->name);
     }
     BB_REQUIRE(scene->more_count == 0 || (kind->traits & BB_PLOT_TAKES_FILES) != 0, BB_INVALID,
                "several files need --kind kernels; '%s' draws one file", kind->name);
@@ -122,10 +122,10 @@ bb_status bb_plot_draw(const bb_plot_scene *scene, const char *kind, bb_figure *
     bb_status status = BB_OK;
     BB_TRY(bb_plot_check(kind));
     const bb_plot_kind *row = find_kind(kind, bb_swept_is(scene->results));
-    const char *lack = missing(row, scene->results);
-    BB_REQUIRE(lack == NULL, BB_INVALID,
+    const char *missing_dataset = missing(row, scene->results);
+    BB_REQUIRE(missing_dataset == NULL, BB_INVALID,
                "picture '%s' is not available for this file: it has no numbers in /%s; use %s",
-               kind, lack, row->remedy);
+               kind, missing_dataset, row->remedy);
     BB_TRY(check_scene(row, scene));
     BB_TRY(row->draw(scene, figure));
 done:
@@ -134,10 +134,10 @@ done:
 
 bool bb_plot_supports(const bb_plot_scene *scene, int index, const char **name, const char **shows)
 {
-    const bool stands = index < KINDS;
-    *name = stands ? kinds[index]->name : NULL;
-    *shows = stands ? kinds[index]->shows : NULL;
-    return stands && missing(kinds[index], scene->results) == NULL;
+    const bool exists = index < KINDS;
+    *name = exists ? kinds[index]->name : NULL;
+    *shows = exists ? kinds[index]->shows : NULL;
+    return exists && missing(kinds[index], scene->results) == NULL;
 }
 
 bb_status bb_plot_list(const bb_plot_scene *scene, bb_text *out)
@@ -151,9 +151,9 @@ bb_status bb_plot_list(const bb_plot_scene *scene, bb_text *out)
     bool first = true;
     const bool swept = bb_swept_is(scene->results);
     for (int k = 0; k < KINDS; ++k) {
-        const char *lack = missing(kinds[k], scene->results);
-        const bool twin = find_kind(kinds[k]->name, swept) != kinds[k];
-        if (lack != NULL && !twin) {
+        const char *missing_dataset = missing(kinds[k], scene->results);
+        const bool is_duplicate = find_kind(kinds[k]->name, swept) != kinds[k];
+        if (missing_dataset != NULL && !is_duplicate) {
             BB_TRY(bb_text_add(out, "%s%-18s needs %s\n",
                                first ? "not available for this file:\n" : "", kinds[k]->name,
                                kinds[k]->remedy));

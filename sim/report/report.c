@@ -271,9 +271,9 @@ static bb_status list_sweep_failures(const page *made, bb_index *count, bb_text 
             bb_text_release(&place);
             BB_TRY(bb_swept_describe(swept, first, &place));
             (void)snprintf(counts, sizeof counts, "%td of %td points", failed, swept->point_count);
-            const bool told = ends != NULL && ends->count == swept->point_count * pipelines;
+            const bool has_status = ends != NULL && ends->count == swept->point_count * pipelines;
             const char *const cells[] = {swept->pipelines->texts[p], counts, bb_text_string(&place),
-                                         told ? ends->texts[first * pipelines + p] : ""};
+                                         has_status ? ends->texts[first * pipelines + p] : ""};
             if ((*count)++ == 0) {
                 BB_TRY(bb_html_open_table(headings, 4, out));
             }

@@ -29,8 +29,8 @@ const bb_experiment *bb_experiment_find(const bb_experiment_table *table, const 
     return NULL;
 }
 
-static bb_status judge(const bb_experiment_table *table, const bb_config *config,
-                       bb_problems *problems)
+static bb_status check_study(const bb_experiment_table *table, const bb_config *config,
+                             bb_problems *problems)
 {
     bb_status status = BB_OK;
     const bb_experiment *experiment = bb_experiment_find(table, bb_config_schema(config)->name);
@@ -42,8 +42,8 @@ done:
 }
 
 // Collects the schemas of the table's experiments.
-static bb_status take_schemas(const bb_experiment_table *table,
-                              const bb_schema *schemas[MAXIMUM_EXPERIMENTS])
+static bb_status collect_schemas(const bb_experiment_table *table,
+                                 const bb_schema *schemas[MAXIMUM_EXPERIMENTS])
 {
     bb_status status = BB_OK;
     BB_REQUIRE(table->count <= MAXIMUM_EXPERIMENTS, BB_INTERNAL, "%td experiments, expected %d",
@@ -61,11 +61,11 @@ bb_status bb_experiment_load_by(const bb_experiment_table *table, bb_config_requ
     bb_status status = BB_OK;
     bb_config *config = NULL;
     const bb_schema *schemas[MAXIMUM_EXPERIMENTS] = {NULL};
-    BB_TRY(take_schemas(table, schemas));
+    BB_TRY(collect_schemas(table, schemas));
     request.schemas = schemas;
     request.schema_count = table->count;
     BB_TRY(bb_config_load(&request, problems, &config));
-    BB_TRY(judge(table, config, problems));
+    BB_TRY(check_study(table, config, problems));
     *out = config;
     config = NULL;
 done:
@@ -100,7 +100,7 @@ bb_status bb_experiment_base_read(const bb_experiment_table *table, bb_config_re
 {
     bb_status status = BB_OK;
     const bb_schema *schemas[MAXIMUM_EXPERIMENTS] = {NULL};
-    BB_TRY(take_schemas(table, schemas));
+    BB_TRY(collect_schemas(table, schemas));
     request.schemas = schemas;
     request.schema_count = table->count;
     BB_TRY(bb_config_base_read(&request, problems, out));
@@ -115,7 +115,7 @@ bb_status bb_experiment_base_bind(const bb_experiment_table *table, const bb_con
     bb_status status = BB_OK;
     bb_config *config = NULL;
     BB_TRY(bb_config_base_bind(base, overrides, count, problems, &config));
-    BB_TRY(judge(table, config, problems));
+    BB_TRY(check_study(table, config, problems));
     *out = config;
     config = NULL;
 done:

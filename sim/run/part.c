@@ -63,14 +63,14 @@ bb_status bb_parts_run(const bb_part *const *parts, const void *study, void *wor
 }
 
 bb_status bb_parts_need(const bb_part *const *parts, const void *study, const void *extent,
-                        bb_need beside, bb_need *out)
+                        bb_need common, bb_need *out)
 {
     *out = (bb_need){0};
     for (; *parts != NULL; ++parts) {
         if ((*parts)->need != NULL && is_wanted(*parts, study)) {
             bb_need own = {0};
             BB_RETURN_IF_FAILED((*parts)->need(study, extent, &own));
-            *out = bb_need_in_turn(*out, bb_need_together(beside, own));
+            *out = bb_need_in_turn(*out, bb_need_together(common, own));
         }
     }
     return BB_OK;

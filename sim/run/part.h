@@ -45,7 +45,7 @@ BB_CHECKED bb_status bb_parts_run(const bb_part *const *parts, const void *study
 /// Combines their needs, which occur one after the other, each together with `beside`, which
 /// persists.
 BB_CHECKED bb_status bb_parts_need(const bb_part *const *parts, const void *study,
-                                   const void *extent, bb_need beside, bb_need *out);
+                                   const void *extent, bb_need common, bb_need *out);
 
 /// Logs with -v the time of a phase that began at *begin, a clock of core/clock.h, and restarts the
 /// clock.

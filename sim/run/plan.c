@@ -129,32 +129,33 @@ static void write_bytes(double bytes, char out[BYTES_TEXT])
 
 void bb_plan_shortage(const bb_plan *plan, double machine_bytes, char out[BB_PLAN_LINE])
 {
-    char asked[BYTES_TEXT];
-    char there[BYTES_TEXT];
+    char needed[BYTES_TEXT];
+    char available[BYTES_TEXT];
     out[0] = '\0';
     if (plan->host_bytes > machine_bytes) {
-        write_bytes(plan->host_bytes, asked);
-        write_bytes(machine_bytes, there);
-        (void)snprintf(out, BB_PLAN_LINE, "memory: needs %s, this machine has %s", asked, there);
+        write_bytes(plan->host_bytes, needed);
+        write_bytes(machine_bytes, available);
+        (void)snprintf(out, BB_PLAN_LINE, "memory: needs %s, this machine has %s", needed,
+                       available);
     }
 }
 
 bb_status bb_plan_require(const bb_plan *plan, double machine_bytes, double limit_bytes)
 {
     bb_status status = BB_OK;
-    char asked[BYTES_TEXT];
-    char there[BYTES_TEXT];
+    char needed[BYTES_TEXT];
+    char available[BYTES_TEXT];
     char limit[BYTES_TEXT];
-    write_bytes(plan->host_bytes, asked);
-    write_bytes(machine_bytes, there);
+    write_bytes(plan->host_bytes, needed);
+    write_bytes(machine_bytes, available);
     write_bytes(limit_bytes, limit);
     BB_REQUIRE(!(plan->host_bytes > BB_NEED_HOPELESS * machine_bytes), BB_MEMORY,
                "memory: needs %s, this machine has %s; refusing a plan above %d times the memory",
-               asked, there, BB_NEED_HOPELESS);
+               needed, available, BB_NEED_HOPELESS);
     BB_REQUIRE(!(plan->host_bytes > limit_bytes), BB_MEMORY,
                "memory: needs %s, but the limit of this process (ulimit -v) leaves %s after 128 "
                "MiB per thread for OpenBLAS",
-               asked, limit);
+               needed, limit);
 done:
     return status;
 }

@@ -133,8 +133,8 @@ static void add(double value, double *values, bb_index *count)
     }
 }
 
-static void take_point(const bb_collection *collection, bb_index slot, bb_index p, gathering *work,
-                       bb_choice *choice)
+static void add_point(const bb_collection *collection, bb_index slot, bb_index p, gathering *work,
+                      bb_choice *choice)
 {
     const double price = bb_choice_price(collection, slot, p);
     const char *state = bb_collection_text(collection, "status", slot, p);
@@ -185,7 +185,7 @@ static bb_status fill_choice(const bb_collection *collection, bb_index pipeline,
         if (choice->setting == NULL) {
             BB_TRY(describe_setting(collection, pipeline, point, &choice->setting));
         }
-        take_point(collection, s, pipeline, work, choice);
+        add_point(collection, s, pipeline, work, choice);
     }
     choice->share_failed = choice->failed / choice->points;
     choice->failure_bound = bb_failure_bound((bb_index)choice->failed, (bb_index)choice->points);

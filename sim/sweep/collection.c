@@ -361,7 +361,7 @@ static bb_index slot_of(const bb_collection *collection, const bb_record_line *r
 }
 
 // First pass: collects datasets, axes and pipelines.
-static bb_status learn(void *context, const bb_record_line *record)
+static bb_status collect_structure(void *context, const bb_record_line *record)
 {
     bb_status status = BB_OK;
     bb_collection *collection = context;
@@ -528,7 +528,7 @@ bb_status bb_collection_read(const bb_sweep_plan *plan, const bb_sweep_progress 
     collection->plan = plan;
     collection->progress = progress;
     BB_TRY(assign_slots(collection));
-    BB_TRY(bb_record_file_visit(plan->folder, plan->id, learn, collection, &torn));
+    BB_TRY(bb_record_file_visit(plan->folder, plan->id, collect_structure, collection, &torn));
     BB_TRY(make_room(collection));
     BB_TRY(bb_record_file_visit(plan->folder, plan->id, fill, collection, &torn));
     *out = collection;

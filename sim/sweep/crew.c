@@ -54,8 +54,8 @@ static bool write_whole(int pipe_end, const void *data, size_t bytes)
     return true;
 }
 
-static _Noreturn void serve(const bb_crew_task *task, bb_index worker_number, int items,
-                            int answers, pid_t parent)
+static _Noreturn void run_worker(const bb_crew_task *task, bb_index worker_number, int items,
+                                 int answers, pid_t parent)
 {
     bb_index item = 0;
     bb_interrupt_be_child(parent);
@@ -93,7 +93,8 @@ static void close_pipes(worker *member)
     member->items = member->answers = -1;
 }
 
-static bb_status hire(const bb_crew_task *task, worker *members, bb_index count, worker *member)
+static bb_status start_worker(const bb_crew_task *task, worker *members, bb_index count,
+                              worker *member)
 {
     bb_status status = BB_OK;
     int items[2] = {-1, -1};
@@ -113,7 +114,7 @@ static bb_status hire(const bb_crew_task *task, worker *members, bb_index count,
         }
         (void)close(items[1]);
         (void)close(answers[0]);
-        serve(task, member - members, items[0], answers[1], parent);
+        run_worker(task, member - members, items[0], answers[1], parent);
     }
     *member = (worker){.process = process,
                        .items = items[1],
@@ -134,7 +135,7 @@ done:
     return status;
 }
 
-static int dismiss(worker *member)
+static int stop_worker(worker *member)
 {
     int how = 0;
     close_pipes(member);
@@ -144,19 +145,19 @@ static int dismiss(worker *member)
     return how;
 }
 
-static bb_status hand_over(const bb_crew_task *task, worker *member, const bb_crew_end *end)
+static bb_status finish_item(const bb_crew_task *task, worker *member, const bb_crew_end *end)
 {
     const bb_index item = member->item;
     member->item = IDLE;
     member->length = 0;
-    return task->take(task->context, item, end);
+    return task->finish(task->context, item, end);
 }
 
 // Handles a worker that ended: its item has failed.
-static bb_status bury(const bb_crew_task *task, worker *member)
+static bb_status fail_item(const bb_crew_task *task, worker *member)
 {
     bb_status status = BB_OK;
-    const int how = dismiss(member);
+    const int how = stop_worker(member);
     const bb_crew_end end = {.status = BB_INTERNAL,
                              .signal = WIFSIGNALED(how) ? WTERMSIG(how) : 0,
                              .late = member->late,
@@ -164,7 +165,7 @@ static bb_status bury(const bb_crew_task *task, worker *member)
                              .seconds = bb_clock_seconds() - member->start,
                              .text = ""};
     if (member->item != IDLE) {
-        BB_TRY(hand_over(task, member, &end));
+        BB_TRY(finish_item(task, member, &end));
     }
 done:
     return status;
@@ -184,7 +185,7 @@ static bb_status read_more(const bb_crew_task *task, worker *member)
         goto done;
     }
     if (count <= 0) {
-        BB_TRY(bury(task, member));
+        BB_TRY(fail_item(task, member));
         goto done;
     }
     member->length += count;
@@ -199,7 +200,7 @@ static bb_status read_more(const bb_crew_task *task, worker *member)
                                  .seconds = bb_clock_seconds() - member->start,
                                  .text = member->answer + sizeof start,
                                  .length = start.length};
-        BB_TRY(hand_over(task, member, &end));
+        BB_TRY(finish_item(task, member, &end));
     }
 done:
     return status;
@@ -215,7 +216,7 @@ static bb_status assign(const bb_crew_task *task, worker *members, bb_index coun
         bb_index item = IDLE;
         if (member->item == IDLE && task->next(task->context, &item)) {
             if (member->process == 0) {
-                BB_TRY(hire(task, members, count, member));
+                BB_TRY(start_worker(task, members, count, member));
             }
             member->item = item;
             member->start = bb_clock_seconds();
@@ -240,7 +241,8 @@ static int wait_ms(const worker *members, bb_index count, double limit_s)
     return isinf(rest) ? -1 : (int)fmax(0.0, ceil(1e3 * fmin(rest, LONGEST_WAIT_S)));
 }
 
-static bb_status attend(const bb_crew_task *task, worker *members, bb_index count, double limit_s)
+static bb_status poll_workers(const bb_crew_task *task, worker *members, bb_index count,
+                              double limit_s)
 {
     bb_status status = BB_OK;
     struct pollfd ends[BB_CREW_WORKERS];
@@ -283,14 +285,14 @@ bb_status bb_crew_run(const bb_crew_task *task, bb_index workers, double limit_s
         if (busy == 0) {
             break;
         }
-        BB_TRY(attend(task, members, workers, limit_s));
+        BB_TRY(poll_workers(task, members, workers, limit_s));
     }
 done:
     for (bb_index i = 0; members != NULL && i < workers; ++i) {
         if (members[i].process > 0 && members[i].item != IDLE) {
             (void)kill(members[i].process, SIGKILL);
         }
-        (void)dismiss(&members[i]);
+        (void)stop_worker(&members[i]);
         BB_RELEASE(&members[i].answer);
     }
     BB_RELEASE(&members);

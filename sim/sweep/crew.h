@@ -36,12 +36,12 @@ typedef struct bb_crew_task {
     /// ends.
     bool (*next)(void *context, bb_index *item);
     /// Handles the end of an item. A failure ends the pool.
-    bb_status (*take)(void *context, bb_index item, const bb_crew_end *end);
+    bb_status (*finish)(void *context, bb_index item, const bb_crew_end *end);
 } bb_crew_task;
 
 /// Runs until no items are left or in progress. `limit_s` is the time limit of an item, INFINITY:
 /// none. Call it while no other thread runs. Errors: BB_INVALID (workers), BB_INTERNAL (a process
-/// or pipe cannot be created), those of `take`.
+/// or pipe cannot be created), those of `finish`.
 BB_CHECKED bb_status bb_crew_run(const bb_crew_task *task, bb_index workers, double limit_s);
 
 #endif

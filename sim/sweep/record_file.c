@@ -331,7 +331,7 @@ done:
 
 typedef struct visit {
     const char *folder, *plan;
-    bb_status (*take)(void *context, const bb_record_line *line);
+    bb_status (*visit_line)(void *context, const bb_record_line *line);
     void *context;
     bb_index torn;
 } visit;
@@ -366,7 +366,7 @@ static bb_status read_lines(visit *task, const char *name, char *text, bb_index 
             named = true;
         } else {
             const bb_record_line record = {name, number, json};
-            BB_TRY(task->take(task->context, &record));
+            BB_TRY(task->visit_line(task->context, &record));
         }
         json_decref(json);
         json = NULL;
@@ -407,14 +407,14 @@ static int is_record(const struct dirent *entry)
 }
 
 bb_status bb_record_file_visit(const char *folder, const char *plan,
-                               bb_status (*take)(void *context, const bb_record_line *line),
+                               bb_status (*visit_line)(void *context, const bb_record_line *line),
                                void *context, bb_index *torn)
 {
     bb_status status = BB_OK;
     struct dirent **entries = NULL;
     char *path = NULL;
     int count = 0;
-    visit task = {folder, plan, take, context, 0};
+    visit task = {folder, plan, visit_line, context, 0};
     BB_TRY(bb_memory_printf(&path, "%s/shards", folder));
     count = scandir(path, &entries, is_record, alphasort);
     BB_REQUIRE(count >= 0, BB_IO, "cannot read '%s': %s", path, strerror(errno));

@@ -93,10 +93,10 @@ typedef struct bb_record_line {
 
 /// Reads all lines of all files of a sweep in the order of file names, except the first line of
 /// each file, which names the plan. `torn` counts invalid lines. Errors: BB_IO (an unreadable
-/// folder, a file of another plan), BB_MEMORY, those of `take`.
+/// folder, a file of another plan), BB_MEMORY, those of `visit_line`.
 BB_CHECKED bb_status bb_record_file_visit(const char *folder, const char *plan,
-                                          bb_status (*take)(void *context,
-                                                            const bb_record_line *line),
+                                          bb_status (*visit_line)(void *context,
+                                                                  const bb_record_line *line),
                                           void *context, bb_index *torn);
 
 #endif

@@ -37,7 +37,7 @@ typedef struct visible_gpus {
 
 // Query answered by one worker.
 typedef struct question {
-    bool asked;
+    bool is_sent;
     bb_index count;
     bb_status status;
     char reason[256];
@@ -57,16 +57,16 @@ done:
     return status;
 }
 
-static bool ask_once(void *context, bb_index *item)
+static bool query_once(void *context, bb_index *item)
 {
     question *open = context;
-    const bool first = !open->asked;
-    open->asked = true;
+    const bool first = !open->is_sent;
+    open->is_sent = true;
     *item = 0;
     return first;
 }
 
-static bb_status take_count(void *context, bb_index item, const bb_crew_end *end)
+static bb_status read_count(void *context, bb_index item, const bb_crew_end *end)
 {
     question *open = context;
     (void)item;
@@ -81,7 +81,7 @@ static bb_status find_gpus(visible_gpus *out)
 {
     bb_status status = BB_OK;
     question open = {0};
-    const bb_crew_task task = {&open, NULL, count_here, ask_once, take_count};
+    const bb_crew_task task = {&open, NULL, count_here, query_once, read_count};
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     *out = (visible_gpus){0};
     BB_TRY(bb_crew_run(&task, 1, 120.0));
@@ -101,7 +101,7 @@ done:
     return status;
 }
 
-static bb_status take_gpu(const visible_gpus *gpus, bb_index index)
+static bb_status select_gpu(const visible_gpus *gpus, bb_index index)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(setenv("CUDA_VISIBLE_DEVICES", gpus->names[index % gpus->count], 1) == 0,
@@ -271,7 +271,7 @@ static bool next_point(void *context, bb_index *item)
 static bb_status begin(void *context, bb_index worker)
 {
     const shard *work = context;
-    return work->gpus.count == 0 ? BB_OK : take_gpu(&work->gpus, worker);
+    return work->gpus.count == 0 ? BB_OK : select_gpu(&work->gpus, worker);
 }
 
 static bb_status compute(void *context, bb_index item, bb_text *answer)
@@ -362,7 +362,7 @@ done:
     return status;
 }
 
-static bb_status take(void *context, bb_index point, const bb_crew_end *end)
+static bb_status record_end(void *context, bb_index point, const bb_crew_end *end)
 {
     bb_status status = BB_OK;
     shard *work = context;
@@ -483,7 +483,7 @@ static bb_status work_together(shard *work)
         }
         BB_TRY(compute_together(work, point, &answer, &end));
         if (team->rank == 0) {
-            BB_TRY(take(work, point, &end));
+            BB_TRY(record_end(work, point, &end));
         }
         bb_status_clear();
         bb_text_release(&answer);
@@ -515,7 +515,7 @@ static bb_status work_on(shard *work)
         .plan = plan,
         .warm_bytes = warm_bytes,
         .threads = work->request->threads > workers ? work->request->threads / workers : 1};
-    const bb_crew_task task = {work, begin, compute, next_point, take};
+    const bb_crew_task task = {work, begin, compute, next_point, record_end};
     bb_interrupt_loses("the current points are not recorded; repeat the command to continue");
     BB_TRY(bb_crew_run(&task, workers, isnan(limit_s) ? INFINITY : limit_s));
     bb_log_progress("points", work->queue_count, work->queue_count);

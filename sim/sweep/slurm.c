@@ -59,7 +59,7 @@ done:
     return status;
 }
 
-static bool asks_for_memory(const char *argument)
+static bool requests_memory(const char *argument)
 {
     static const char *const names[] = {"--mem", "--mem-per-cpu", "--mem-per-gpu"};
     const size_t length = strcspn(argument, "=");
@@ -80,7 +80,7 @@ static bb_status add_resources(const bb_slurm_request *request, bb_text *out)
     const bb_sweep_plan *plan = request->plan;
     bool has_memory = false;
     for (bb_index e = 0; e < request->extra_count; ++e) {
-        has_memory = has_memory || asks_for_memory(request->extras[e]);
+        has_memory = has_memory || requests_memory(request->extras[e]);
     }
     const double megabytes = ceil(1e-6 * MEMORY_SLACK * plan->need.host_bytes);
     const bool is_gpu = plan->device == BB_DEVICE_CUDA;
@@ -258,7 +258,7 @@ static const place_option place_options[] = {
 };
 
 // True if an argument is such an option; `*takes_next` if its value is the next argument.
-static bool is_place(const char *argument, bool *takes_next)
+static bool is_place(const char *argument, bool *value_follows)
 {
     for (size_t i = 0; i < sizeof place_options / sizeof *place_options; ++i) {
         const place_option *option = &place_options[i];
@@ -268,11 +268,11 @@ static bool is_place(const char *argument, bool *takes_next)
         }
         if (argument[1] == '-' && strncmp(argument + 2, option->name, length) == 0 &&
             (argument[2 + length] == '\0' || argument[2 + length] == '=')) {
-            *takes_next = argument[2 + length] == '\0';
+            *value_follows = argument[2 + length] == '\0';
             return true;
         }
         if (option->letter != '\0' && argument[1] == option->letter) {
-            *takes_next = argument[2] == '\0';
+            *value_follows = argument[2] == '\0';
             return true;
         }
     }
@@ -283,10 +283,10 @@ static bool is_place(const char *argument, bool *takes_next)
 static bb_index add_places(const bb_slurm_request *request, const char **arguments, bb_index count)
 {
     for (bb_index e = 0; e < request->extra_count; ++e) {
-        bool takes_next = false;
-        if (is_place(request->extras[e], &takes_next)) {
+        bool value_follows = false;
+        if (is_place(request->extras[e], &value_follows)) {
             arguments[count++] = request->extras[e];
-            if (takes_next && e + 1 < request->extra_count) {
+            if (value_follows && e + 1 < request->extra_count) {
                 arguments[count++] = request->extras[++e];
             }
         }

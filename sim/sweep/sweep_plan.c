@@ -158,9 +158,9 @@ typedef struct overrides {
     bb_index count;
 } overrides;
 
-static bb_status settle_overrides(const bb_experiment_table *experiments,
-                                  const bb_sweep_plan_request *request, const char *path,
-                                  bb_problems *problems, overrides *out)
+static bb_status resolve_overrides(const bb_experiment_table *experiments,
+                                   const bb_sweep_plan_request *request, const char *path,
+                                   bb_problems *problems, overrides *out)
 {
     bb_status status = BB_OK;
     bb_sweep *sweep = NULL;
@@ -250,7 +250,7 @@ bb_status bb_sweep_plan_make(const bb_experiment_table *experiments,
     char *path = realpath(request->path, NULL);
     *out = NULL;
     BB_REQUIRE(path != NULL, BB_IO, "cannot read plan '%s': %s", request->path, strerror(errno));
-    BB_TRY(settle_overrides(experiments, request, path, problems, &list));
+    BB_TRY(resolve_overrides(experiments, request, path, problems, &list));
     BB_TRY(BB_ZEROED(1, &plan));
     const bb_config_request study = {
         .path = path, .overrides = list.texts, .override_count = list.count};

@@ -37,8 +37,8 @@ static bb_status read_sealed(const char *path, json_t **out)
     json_t *object = NULL;
     BB_TRY(bb_disk_file_open(path, true, &file));
     object = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
-    const char *said = json_string_value(json_object_get(object, "plan"));
-    BB_REQUIRE(said != NULL, BB_IO, "'%s' is not the plan of a sweep%s%s", path,
+    const char *recorded_id = json_string_value(json_object_get(object, "plan"));
+    BB_REQUIRE(recorded_id != NULL, BB_IO, "'%s' is not the plan of a sweep%s%s", path,
                object == NULL ? ": " : "", object == NULL ? error.text : "");
     const json_int_t version = json_integer_value(json_object_get(object, "bitbudget_sweep"));
     BB_REQUIRE(version == BB_SWEEP_PLAN_VERSION, BB_IO, "'%s': plan of version %lld, expected %d",
@@ -49,9 +49,9 @@ static bb_status read_sealed(const char *path, json_t **out)
     json_decref(body);
     BB_TRY(status);
     BB_REQUIRE(
-        strcmp(id, said) == 0, BB_IO,
+        strcmp(id, recorded_id) == 0, BB_IO,
         "'%s' was changed after it was written: recorded digest %s, digest of its contents %s",
-        path, said, id);
+        path, recorded_id, id);
     *out = object;
     object = NULL;
 done:
@@ -63,7 +63,7 @@ done:
 }
 
 // True if two plans have the same points and results: shards and estimates may differ.
-static bool asks_the_same(const json_t *a, const json_t *b)
+static bool is_equivalent(const json_t *a, const json_t *b)
 {
     static const char *const members[] = {"numerics", "commit",    "experiment", "files",
                                           "inputs",   "overrides", "sweep",      "device"};
@@ -76,14 +76,14 @@ static bool asks_the_same(const json_t *a, const json_t *b)
 }
 
 // Replaces a plan by the equivalent one in the folder.
-static bb_status take_present(bb_sweep_plan *plan, const json_t *present, const char *folder)
+static bb_status use_present(bb_sweep_plan *plan, const json_t *present, const char *folder)
 {
     bb_status status = BB_OK;
     json_t *own = json_loads(plan->text, 0, NULL);
     const char *id = json_string_value(json_object_get(present, "plan"));
     const char *commit = json_string_value(json_object_get(present, "commit"));
     const bool other = commit == NULL || strcmp(commit, BB_COMMIT) != 0;
-    BB_REQUIRE(asks_the_same(own, present), BB_IO,
+    BB_REQUIRE(is_equivalent(own, present), BB_IO,
                "'%s' has plan %s%s%s instead of this one (%s); name another folder, or remove the "
                "plan with its results",
                folder, id, other ? ", made by build " : "", other ? commit : "", plan->id);
@@ -106,7 +106,7 @@ bb_status bb_sweep_plan_write(bb_sweep_plan *plan, const char *folder)
     BB_TRY(bb_memory_printf(&shards, "%s/shards", folder));
     if (stat(path, &about) == 0) {
         BB_TRY(read_sealed(path, &present));
-        BB_TRY(take_present(plan, present, folder));
+        BB_TRY(use_present(plan, present, folder));
     } else {
         BB_TRY(bb_file_write(path, false, plan->text, (bb_index)strlen(plan->text)));
     }
@@ -170,7 +170,7 @@ static double number_of(const json_t *object, const char *name)
     return json_number_value(json_object_get(object, name));
 }
 
-static bb_status take_facts(const json_t *object, bb_sweep_plan *plan)
+static bb_status read_facts(const json_t *object, bb_sweep_plan *plan)
 {
     bb_status status = BB_OK;
     const json_t *inputs = json_object_get(object, "inputs");
@@ -234,7 +234,7 @@ bb_status bb_sweep_plan_open(const bb_experiment_table *experiments, const char 
                "'%s' is invalid for this version of the program: %s", path,
                bb_text_string(&problems.lines));
     BB_TRY(status);
-    BB_TRY(take_facts(object, plan));
+    BB_TRY(read_facts(object, plan));
     text = json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted by a plan");
     BB_TRY(bb_memory_printf(&plan->text, "%s\n", text));

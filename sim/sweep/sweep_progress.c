@@ -65,7 +65,7 @@ done:
     return status;
 }
 
-static bb_status take_line(void *context, const bb_record_line *record)
+static bb_status add_line(void *context, const bb_record_line *record)
 {
     bb_status status = BB_OK;
     bb_sweep_progress *progress = context;
@@ -87,9 +87,9 @@ static bb_status take_line(void *context, const bb_record_line *record)
         }
         goto done;
     }
-    const bb_index asked = retry > 0 ? retry : round;
-    if (asked > state->round) {
-        state->round = asked;
+    const bb_index requested = retry > 0 ? retry : round;
+    if (requested > state->round) {
+        state->round = requested;
         state->attempts = 0;
         state->class = BB_POINT_OPEN;
     }
@@ -120,7 +120,7 @@ bb_status bb_sweep_progress_read(const bb_sweep_plan *plan, bb_sweep_progress *o
     for (bb_index p = 0; p < out->point_count; ++p) {
         out->points[p].class = BB_POINT_OPEN;
     }
-    BB_TRY(bb_record_file_visit(plan->folder, plan->id, take_line, out, &out->torn));
+    BB_TRY(bb_record_file_visit(plan->folder, plan->id, add_line, out, &out->torn));
     for (bb_index p = 0; p < out->point_count; ++p) {
         const bb_point_progress *state = &out->points[p];
         if (bb_sweep_is_excluded(plan->sweep, p)) {

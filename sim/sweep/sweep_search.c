@@ -16,7 +16,7 @@
 // Step of the search axis at the conditions of a group.
 typedef struct search_step {
     bool run;             // run at all conditions
-    bool keeps;           // within the limit at all conditions
+    bool within_limit;    // within the limit at all conditions
     double price;         // largest price, NaN: one failed
     double value;         // largest value of the minimised quantity
     bb_index worst_point; // point with the largest price, or a failed one; -1: not run
@@ -64,7 +64,7 @@ static double minimised(const bb_collection *collection, bb_index slot, bb_index
 }
 
 // Adds a point to a step, with the largest price of the pipelines that count.
-static void take_point(const bb_collection *collection, bb_index point, search_step *out)
+static void add_point(const bb_collection *collection, bb_index point, search_step *out)
 {
     const bb_index slot = collection->slots[point];
     const bool done = collection->progress->points[point].class == BB_POINT_DONE;
@@ -87,7 +87,7 @@ static search_step step_at(const bb_collection *collection, search_group conditi
 {
     const bb_sweep *sweep = collection->plan->sweep;
     search_step out = {.run = true, .price = -INFINITY, .value = -INFINITY, .worst_point = -1};
-    bb_index taken = 0;
+    bb_index counted = 0;
     for (bb_index c = conditions.first; c < conditions.first + conditions.count; ++c) {
         const bb_index point = c * step_count(sweep) + index;
         if (bb_sweep_is_excluded(sweep, point)) {
@@ -96,13 +96,13 @@ static search_step step_at(const bb_collection *collection, search_group conditi
         if (collection->slots[point] < 0) {
             return (search_step){.worst_point = -1, .price = NAN, .value = NAN};
         }
-        take_point(collection, point, &out);
-        ++taken;
+        add_point(collection, point, &out);
+        ++counted;
     }
-    if (taken == 0) { // all its points are excluded
+    if (counted == 0) { // all its points are excluded
         return (search_step){.worst_point = -1, .price = NAN, .value = NAN};
     }
-    out.keeps = out.price <= sweep->search.max_loss;
+    out.within_limit = out.price <= sweep->search.max_loss;
     return out;
 }
 
@@ -117,16 +117,16 @@ static search_answer find_answer(const bb_collection *collection, search_group c
 {
     search_answer out = {.best = -1, .found = {.value = INFINITY, .price = NAN, .worst_point = -1}};
     bb_index changes = 0;
-    bool keeps = false;
+    bool within_limit = false;
     for (bb_index s = 0; s < step_count(collection->plan->sweep); ++s) {
         const search_step state = step_at(collection, conditions, s);
         if (!state.run) {
             continue;
         }
-        changes += out.run > 0 && state.keeps != keeps;
-        keeps = state.keeps;
+        changes += out.run > 0 && state.within_limit != within_limit;
+        within_limit = state.within_limit;
         ++out.run;
-        if (state.keeps && state.value < out.found.value) {
+        if (state.within_limit && state.value < out.found.value) {
             out.best = s;
             out.found = state;
         }
@@ -144,19 +144,19 @@ static bool find_gap(const bb_collection *collection, search_group conditions, b
 {
     const bb_index steps = step_count(collection->plan->sweep);
     bb_index before = -1;
-    bool keeps = false;
+    bool within_limit = false;
     for (bb_index s = 0; s < steps; ++s) {
         const search_step state = step_at(collection, conditions, s);
         if (!state.run) {
             continue;
         }
-        if (before >= 0 && state.keeps != keeps && s - before > 1) {
+        if (before >= 0 && state.within_limit != within_limit && s - before > 1) {
             *low = before;
             *high = s;
             return true;
         }
         before = s;
-        keeps = state.keeps;
+        within_limit = state.within_limit;
     }
     return false;
 }
@@ -418,7 +418,7 @@ static bb_status answer_group(const bb_collection *collection, search_group cond
         const bb_index next = best + side;
         const search_step state =
             next >= 0 && next < steps ? step_at(collection, conditions, next) : (search_step){0};
-        if (state.run && !state.keeps) {
+        if (state.run && !state.within_limit) {
             BB_TRY(bb_text_add(out, "; "));
             BB_TRY(describe_step(collection, next, &state, out));
         }

@@ -73,7 +73,7 @@ static void find_id(char id[BB_DIGEST_BYTES])
 TEST(a_result_is_repeated_by_its_variants)
 {
     char ids[2][BB_DIGEST_BYTES];
-    const bb_kernel_wish recorder = {.context = wisdom_path, .meet = append};
+    const bb_kernel_wish recorder = {.context = wisdom_path, .visit = append};
     const bb_run_options options = {.threads = 1, .kernels = &recorder};
     write_text("study.yaml", study_text);
     bb_config *config = driver_config(CASE("study.yaml", {NULL}));

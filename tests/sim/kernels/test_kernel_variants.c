@@ -95,7 +95,7 @@ TEST(orders_of_sums_are_asked_for)
     const bb_kernel_keys none = {.wisdom = NULL};
     const bb_kernel_keys same = {.wisdom = wisdom_path};
     const bb_kernel_keys any = {.reorder = true, .wisdom = wisdom_path};
-    const bb_kernel_wish recorder = {.context = wisdom_path, .meet = append};
+    const bb_kernel_wish recorder = {.context = wisdom_path, .visit = append};
     const float plain = find_norm(&none, &recorder, &results);
     check_kernel(results, "group1x1", "default");
     check_line(results, "");
@@ -127,7 +127,7 @@ TEST(shipped_records_come_before_the_default)
     check_ok(bb_device_describe(device, &report));
     (void)snprintf(origin, sizeof origin, "tuned, shipped for %.100s", report.name);
     assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
-    (void)find_norm(&none, &(bb_kernel_wish){.context = shipped, .meet = append}, NULL);
+    (void)find_norm(&none, &(bb_kernel_wish){.context = shipped, .visit = append}, NULL);
     const float norm = find_norm(&none, NULL, &results);
     check_kernel(results, "group1x1", origin);
     check_line(results, "kernels: 1 of 1 in a measured variant (/kernels)");

@@ -52,7 +52,7 @@ static bool next(void *context, bb_index *item)
     return test->next < test->count && test->next++ < ITEMS;
 }
 
-static bb_status take(void *context, bb_index item, const bb_crew_end *end)
+static bb_status record_end(void *context, bb_index item, const bb_crew_end *end)
 {
     trial *test = context;
     assert_false(test->taken[item]);
@@ -66,7 +66,7 @@ static bb_status take(void *context, bb_index item, const bb_crew_end *end)
 
 static void run(trial *test, bb_index workers, double limit_s)
 {
-    const bb_crew_task task = {test, begin, work, next, take};
+    const bb_crew_task task = {test, begin, work, next, record_end};
     test->next = 0;
     test->count = ITEMS;
     check_ok(bb_crew_run(&task, workers, limit_s));
@@ -153,7 +153,7 @@ TEST(workers_that_cannot_begin_fail_their_items)
         assert_int_equal(test.ends[i].status, BB_DEVICE);
         assert_string_equal(test.first[i], "no device to begin with");
     }
-    const bb_crew_task task = {&test, begin, work, next, take};
+    const bb_crew_task task = {&test, begin, work, next, record_end};
     check_fails(bb_crew_run(&task, 0, 1.0), BB_INVALID, "0 workers");
 }
 
@@ -224,7 +224,7 @@ TEST(workers_end_with_the_process_that_has_them)
         const pid_t parent = fork();
         if (parent == 0) {
             test = (trial){.bad = -1, .count = ITEMS};
-            const bb_crew_task task = {&test, NULL, hang_at_all, next, take};
+            const bb_crew_task task = {&test, NULL, hang_at_all, next, record_end};
             _exit(bb_crew_run(&task, 3, INFINITY) == BB_OK ? 0 : 1);
         }
         wait_for(3);
