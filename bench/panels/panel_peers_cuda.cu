@@ -151,7 +151,7 @@ enum { BB_NCCL_SUCCESS = 0, BB_MP_COLUMN_MAJOR = 0 };
 struct library {
     int (*nccl_version)(int *version);
     int (*create_communicator)(bb_nccl_team_t *members, int count, const int *devices);
-    int (*destroy_objects)(bb_nccl_team_t member);
+    int (*destroy_communicator)(bb_nccl_team_t member);
     const char *(*nccl_reason)(int result);
     cusolverStatus_t (*create)(bb_mp_handle_t *handle, int device, cudaStream_t stream);
     cusolverStatus_t (*destroy)(bb_mp_handle_t handle);
@@ -189,8 +189,8 @@ bb_status load()
         const char *name;
         void *place;
     } calls[] = {{0, "ncclGetVersion", &loaded.nccl_version},
-                 {0, "ncclCommInitAll", &loaded.join},
-                 {0, "ncclCommDestroy", &loaded.leave},
+                 {0, "ncclCommInitAll", &loaded.create_communicator},
+                 {0, "ncclCommDestroy", &loaded.destroy_communicator},
                  {0, "ncclGetErrorString", &loaded.nccl_reason},
                  {1, "cusolverMpCreate", &loaded.create},
                  {1, "cusolverMpDestroy", &loaded.destroy},
@@ -352,7 +352,7 @@ bb_status create_communicator(bb_cusolvermp_peer *peer)
     for (int g = 0; g < GPUS; ++g) {
         ordinals[g] = peer->parts[g].ordinal;
     }
-    const int result = loaded.join(members, GPUS, ordinals);
+    const int result = loaded.create_communicator(members, GPUS, ordinals);
     if (result != BB_NCCL_SUCCESS) {
         return bb_status_set(BB_DEVICE, __FILE__, __LINE__, "ncclCommInitAll: %s",
                              loaded.nccl_reason(result));
@@ -433,7 +433,7 @@ bb_status destroy_objects(part *p)
         (void)loaded.destroy(p->handle);
     }
     if (p->member != nullptr) {
-        (void)loaded.leave(p->member);
+        (void)loaded.destroy_communicator(p->member);
     }
     return BB_OK;
 }
