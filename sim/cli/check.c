@@ -94,7 +94,7 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     (void)printf("\n");
     bb_text_print(bb_text_string(&plan.lines), stdout);
     print_bytes("memory on the host", plan.host_bytes);
-    if (plan.device_bytes > 0.0) { // the host share alone is not printed by `run`
+    if (plan.device_bytes > 0.0) {
         print_bytes("memory on the device", plan.device_bytes);
     }
     if (shortage[0] != '\0') {

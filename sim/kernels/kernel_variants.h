@@ -36,7 +36,7 @@ void bb_kernel_ledger_destroy(bb_kernel_ledger **ledger);
 BB_CHECKED bb_status bb_kernel_ledger_add(bb_kernel_ledger *ledger, const struct bb_wisdom_key *key,
                                           const struct bb_choice *choice, const char *origin);
 
-/// Records that `taken` replaced `failed` at all sizes of the kernel with that variant.
+/// Records that `replacement` replaced `failed` at all sizes of the kernel with that variant.
 void bb_kernel_ledger_replace(bb_kernel_ledger *ledger, const struct bb_wisdom_key *key,
                               const struct bb_choice *failed, const struct bb_choice *replacement);
 

@@ -311,7 +311,7 @@ bb_status bb_figure_begin(bb_figure *figure, const bb_results *results, const ch
     bb_text *script = &figure->script;
     // The script has no file names: it derives them from its own. A path prevents gnuplot from
     // reading names that start with '|' or '<' as commands.
-    BB_TRY(bb_text_add(script, "# gnuplot 5.4 or later; reads the data beside it\n"));
+    BB_TRY(bb_text_add(script, "# gnuplot 5.4 or later; reads the data next to it\n"));
     BB_TRY(bb_text_add(script, "set encoding utf8\nset decimalsign '.'\n"
                                "stem = (ARG0[1:1] eq '/' ? '' : './').ARG0[1:strlen(ARG0) - 3]\n"));
     BB_TRY(set_terminal(figure));

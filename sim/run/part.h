@@ -42,7 +42,7 @@ BB_CHECKED bb_status bb_parts_start(const bb_part *const *parts, const void *stu
 BB_CHECKED bb_status bb_parts_run(const bb_part *const *parts, const void *study, void *work,
                                   bb_results *results);
 
-/// Combines their needs, which occur one after the other, each together with `beside`, which
+/// Combines their needs, which occur one after the other, each together with `common`, which
 /// persists.
 BB_CHECKED bb_status bb_parts_need(const bb_part *const *parts, const void *study,
                                    const void *extent, bb_need common, bb_need *out);
