@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The script of examples/cluster on a real Slurm gives what one process does.
+"""The script of examples/cluster on a real Slurm gives the results of one process.
 
     processes_on_slurm.py BITBUDGET BITBUDGET_MPI SOURCE FOLDER
 
@@ -34,7 +34,7 @@ def main():
         sys.exit(77)
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    # Both nodes are this host, whose cores processes share, and root is who runs here.
+    # Both nodes are this host: processes share its cores and run as root.
     inherited = {name: text for name, text in os.environ.items() if name != "OMPI_MCA_plm"}
     environment = {**inherited, "SLURM_CONF": f"{FOLDER}/slurm/slurm.conf",
                    "BITBUDGET_MPI": str(BITBUDGET_MPI), "BITBUDGET_SHARE": str(SOURCE),

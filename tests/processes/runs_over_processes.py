@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Studies over processes: runs_over_processes.py BITBUDGET BITBUDGET_MPI MPIEXEC SOURCE FOLDER.
 
-Results of 1, 2 and 4 processes are those of the program of one process, a matrix that is not
-positive definite among them; what cannot be is refused by a sentence of the first process; and a
-process that is killed, stops or has no memory ends the run, which leaves no file.
+Results of 1, 2 and 4 processes equal those of the single-process program, also for a matrix that is
+not positive definite. The first process refuses invalid studies with a message. A process that is
+killed, stopped or out of memory ends the run, which leaves no file.
 """
 import os
 import pathlib
@@ -20,8 +20,8 @@ ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "BITBUDGET_SHARE": str
                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
                "OMPI_MCA_plm": "isolated"}
 SMALL = SOURCE / "tests/configs/small"
-QUICKLY = "score=stationary"  # pairs of points, which one process sums, take three quarters of a small run
-END_S = 10.0  # in which a run is over whose process was killed
+QUICKLY = "score=stationary"  # sums over pairs of points, in one process, are three quarters of a small run
+END_S = 10.0  # time limit for the end of a run after one of its processes was killed
 
 
 def start(processes, *words, wrapper=()):
@@ -70,7 +70,7 @@ def members(run):
 
 
 def wait_for(processes, run):
-    """The members of a run, once all compute."""
+    """Processes of a run, after all have started to compute."""
     limit = time.monotonic() + 30.0
     while len(members(run)) < processes and time.monotonic() < limit:
         time.sleep(0.05)
@@ -157,7 +157,7 @@ def long_run(name, *words, processes=2):
 
 
 def over(run, limit, name):
-    """A run that failed within a limit and left nothing."""
+    """Checks that a run failed within the time limit and left no file."""
     begin = time.monotonic()
     code, out, errors = end(run)
     holds(code != 0 and time.monotonic() - begin < limit, name, code, time.monotonic() - begin, out,
@@ -197,7 +197,7 @@ def processes_with_other_studies_are_refused():
 
 
 def a_failure_of_one_process_ends_the_run():
-    """The first process alone writes: its checkpoint finds no room on a small disk."""
+    """Only the first process writes: its checkpoint does not fit on a small disk."""
     disk = FOLDER / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk],
