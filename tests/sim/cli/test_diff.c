@@ -147,7 +147,7 @@ TEST_FULL(the_exit_code_tells)
     CALL("run", ao_file, "-q", "-o", "ao.h5");
     CALL_EXPECT(2, "'one.h5' is a result of wafer, 'ao.h5' of ao", "diff", "one.h5", "ao.h5");
     CALL_EXPECT(3, "cannot compare 'none.h5': No such file", "diff", "one.h5", "none.h5");
-    CALL_EXPECT(2, "1 operands", "diff", "one.h5");
+    CALL_EXPECT(2, "wrong number of operands (1)", "diff", "one.h5");
 }
 
 TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

@@ -27,7 +27,7 @@ TEST_FULL(what_is_tuned_is_taken)
     assert_int_equal(sscanf(row, " coarsen SP own %d %d %d", &tried, &right, &wrong), 3);
     assert_true(tried > 5 && right == tried && wrong == 0);
     program_call(tune, &run);
-    program_expect(&run, 0, "as known");
+    program_expect(&run, 0, "recorded");
     CALL_EXPECT(0, "from: wisdom exact, set own of o.yaml\n", "kernel", "explain", "coarsen.kernel",
                 "T=SP", SIZES, "--device", "opencl");
     CALL_EXPECT(0, " for another device\n", "kernel", "explain", "coarsen.kernel", "T=SP", SIZES);
