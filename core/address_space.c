@@ -12,13 +12,14 @@
 #include <unistd.h>
 
 enum {
-    BB_ADDRESS_SPACE_BUFFERS = 64, // reserved at most: OpenBLAS keeps two a thread of its build
-    ENVIRONMENT = 4096,            // most entries that are handed on
+    BB_ADDRESS_SPACE_BUFFERS =
+        64, // upper bound of the reservation: OpenBLAS has two buffers per thread of its build
+    ENVIRONMENT = 4096, // limit of the environment entries passed on
 };
 
 static const char one_thread[] = "OPENBLAS_NUM_THREADS=1";
 
-// Decimal digits at the start of a text; 0 where there are none.
+// Number given by the decimal digits at the start of a text; 0 without any.
 static double leading_number(const char *text)
 {
     double value = 0.0;
@@ -28,7 +29,7 @@ static double leading_number(const char *text)
     return value;
 }
 
-// Bytes that are mapped now; infinite where the system does not say.
+// Mapped bytes of this process; infinite where the system does not report them.
 static double mapped_bytes(void)
 {
     char line[64] = "";
@@ -70,8 +71,8 @@ double bb_address_space_threads(bb_index count)
            (double)(count - 1) * (stack_bytes() + guard);
 }
 
-// OpenBLAS's own, exported but in none of its headers: a buffer, and back to those it keeps. NULL
-// in other libraries.
+// OpenBLAS internals, exported but in no header: get a buffer, return it to the cache. NULL in
+// other libraries.
 __attribute__((weak)) void *blas_memory_alloc(int position);
 __attribute__((weak)) void blas_memory_free(void *buffer);
 
@@ -82,8 +83,8 @@ bb_status bb_address_space_reserve(bb_index count)
     const double needed = bb_address_space_threads(count);
     const double rest = bb_address_space_left();
     BB_REQUIRE(needed <= rest, BB_MEMORY,
-               "memory: %.1f MB for the buffers of OpenBLAS and the stacks of %td threads, the "
-               "limit of this process (ulimit -v) leaves %.1f MB; expected fewer --threads",
+               "memory: %.1f MB needed for the buffers of OpenBLAS and the stacks of %td threads, "
+               "the limit of this process (ulimit -v) leaves %.1f MB; use fewer --threads",
                1e-6 * needed, count, 1e-6 * rest);
     if (isinf(rest) || blas_memory_alloc == NULL || blas_memory_free == NULL) {
         goto done;
@@ -123,7 +124,7 @@ bool bb_address_space_wasted(const char *const *environment)
 void bb_address_space_restart(char *const *arguments, const char *const *environment)
 {
     static const char *entries[ENVIRONMENT] = {one_thread};
-    const size_t name = sizeof one_thread - 2; // and the sign of equality
+    const size_t name = sizeof one_thread - 2; // including the '=' sign
     size_t count = 1;
     for (const char *const *entry = environment; *entry != NULL; ++entry) {
         if (count == ENVIRONMENT - 1) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Address space left to a process under `ulimit -v`. OpenBLAS takes a buffer for every thread that
-// calls it and tries for ever where there is none, so it gets them before anything else does.
+// Address space left to a process under `ulimit -v`. OpenBLAS allocates a buffer for every thread
+// that calls it and retries forever if that fails, so the buffers are reserved before anything
+// else.
 //
-// Everything here but bb_address_space_reserve works before the start of any library: no
-// allocation, no stdio, no environ.
+// All functions but bb_address_space_reserve work before any library starts: no allocation, no
+// stdio, no environ.
 #ifndef BB_CORE_ADDRESS_SPACE_H
 #define BB_CORE_ADDRESS_SPACE_H
 
@@ -12,32 +13,32 @@
 
 #include <stdbool.h>
 
-/// What one thread's calls of OpenBLAS map, bytes: its buffer (32 MiB x 4 on x86-64).
+/// Address space of one thread that calls OpenBLAS, bytes: its buffer (32 MiB x 4 on x86-64).
 enum { BB_ADDRESS_SPACE_BLAS_BYTES = 1 << 27 };
 
-/// What `ulimit -v` leaves to be mapped, bytes; INFINITY without a limit or where the system does
-/// not say what is mapped.
+/// Address space left under `ulimit -v`, bytes; INFINITY without a limit or where the system does
+/// not report the mapped bytes.
 double bb_address_space_left(void);
 
-/// Whether `bytes` more can be mapped.
+/// Whether another `bytes` can be mapped.
 bool bb_address_space_fits(double bytes);
 
-/// Under a limit, whether OpenBLAS starts threads as it is loaded, each with a stack and a buffer
-/// that nothing uses, whose own threads call it. `environment` ends with NULL.
+/// Whether, under a limit, OpenBLAS would start threads when it is loaded: each maps a stack and a
+/// buffer that a program with its own threads never uses. `environment` ends with NULL.
 bool bb_address_space_wasted(const char *const *environment);
 
-/// Starts the program again with one thread in OpenBLAS; returns where that cannot be.
+/// Restarts the program with one OpenBLAS thread; returns if that is impossible.
 void bb_address_space_restart(char *const *arguments, const char *const *environment);
 
-/// What `count` threads of a run map beside their data: their buffers, and stacks of all but the
-/// first.
+/// Address space of `count` threads of a run on top of their data: their buffers, and the stacks of
+/// all but the first.
 double bb_address_space_threads(bb_index count);
 
-/// Under a limit: maps the buffers of `count` threads, which OpenBLAS then keeps, and leaves heaps
-/// of their own (64 MiB each) to no thread. Call before threads start. Errors: BB_MEMORY.
+/// Under a limit: maps the buffers of `count` threads, which OpenBLAS then caches, and disables
+/// per-thread heaps (64 MiB each). Call before threads start. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_address_space_reserve(bb_index count);
 
-/// Zeros that a child process can write to; NULL where there is no memory. Release with
+/// Zeroed memory shared with child processes; NULL if there is none. Release with
 /// bb_address_space_unshare, which ignores NULL.
 void *bb_address_space_share(size_t bytes);
 void bb_address_space_unshare(void *block, size_t bytes);

@@ -57,7 +57,7 @@ bb_status bb_arena_text(bb_arena *arena, const char *text, size_t length, const 
     bb_status status = BB_OK;
     char *copy = NULL;
     BB_TRY(bb_arena_zeroed(arena, (bb_index)length + 1, 1, (void **)&copy));
-    if (copy != NULL) { // always so: one byte at least
+    if (copy != NULL) { // always true: at least one byte
         memcpy(copy, text, length);
     }
     *out = copy;

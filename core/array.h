@@ -16,7 +16,7 @@ extern "C" {
 
 typedef enum bb_type { BB_F64, BB_F32, BB_U16, BB_U8, BB_TYPE_COUNT } bb_type;
 
-/// Where bytes live. The order is that of bb_device_kind in core/device/device.h.
+/// Memory space of an array, in the order of bb_device_kind in core/device/device.h.
 typedef enum bb_space { BB_SPACE_HOST, BB_SPACE_CUDA, BB_SPACE_OPENCL } bb_space;
 
 enum { BB_MAX_RANK = 4 };
@@ -37,8 +37,8 @@ const char *bb_type_name(bb_type type);
 /// Contiguous row-major view [rows][columns] on doubles of the host.
 bb_view bb_view_matrix(double *data, bb_index rows, bb_index columns);
 
-/// Rows [row, row + rows) and columns [column, column + columns) of a rank-2 view. The caller keeps
-/// within the shape (asserted).
+/// Rows [row, row + rows) and columns [column, column + columns) of a rank-2 view. The block must
+/// lie within the shape (asserted).
 bb_view bb_view_block(bb_view view, bb_index row, bb_index rows, bb_index column, bb_index columns);
 
 /// First item of row `row` of a rank-2 F64 host view.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Monotonic time for durations, UTC for provenance. Whatever measures, waits or paces reads this
-// clock, so that a test can set it.
+// Monotonic time for durations, UTC for provenance. Everything that measures, waits or paces reads
+// this clock, so tests can replace it.
 #ifndef BB_CORE_CLOCK_H
 #define BB_CORE_CLOCK_H
 
@@ -12,14 +12,14 @@
 extern "C" {
 #endif
 
-/// A clock. Tests make one that they set; the program reads the system's.
+/// A clock: the system's in the program, a simulated one in tests.
 typedef struct bb_clock {
     int64_t (*ns)(void);             ///< nanoseconds since an arbitrary start, monotonic
-    bool (*sleep_until)(int64_t ns); ///< false: a signal came before
+    bool (*sleep_until)(int64_t ns); ///< false: interrupted by a signal
 } bb_clock;
 
-/// From now on `clock` is read, NULL: the system's monotonic clock. `clock` has to outlive its use.
-/// Not to be called while other threads read it.
+/// Replaces the clock; NULL restores the system's monotonic clock. `clock` must outlive its use. Do
+/// not call while other threads read it.
 void bb_clock_set(const bb_clock *clock);
 
 /// Nanoseconds since an arbitrary start, monotonic.
@@ -28,8 +28,8 @@ int64_t bb_clock_ns(void);
 /// Seconds since the same start.
 double bb_clock_seconds(void);
 
-/// Sleeps until bb_clock_ns() would return `ns`; returns at once where that is over. False: a
-/// signal was caught before.
+/// Sleeps until bb_clock_ns() would return `ns`; returns at once if that has passed. False: a
+/// signal was caught first.
 bool bb_clock_sleep_until(int64_t ns);
 
 /// Writes the present UTC time as "2026-01-31T12:00:00Z" into `out` (at least 21 bytes).

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 1024 }; // of a list of triplets, which then doubles
+enum { FIRST_CAPACITY = 1024 }; // of a list of triplets; doubled as it grows
 
 bb_status bb_triplets_add(bb_triplets *list, bb_index row, bb_index column, double value)
 {
@@ -41,7 +41,7 @@ static void place_by_row(const bb_triplets *list, bb_index *cursor, bb_csr *out)
     }
 }
 
-// Insertion sort: rows are short and nearly sorted.
+// Insertion sort: rows are short and nearly sorted already.
 static void sort_row(int32_t *column, double *value, bb_index count)
 {
     for (bb_index i = 1; i < count; ++i) {
@@ -118,7 +118,7 @@ bb_need bb_csr_resident(double rows, double entries)
                                    entries * (sizeof(int32_t) + sizeof(double))};
 }
 
-// Growing the list, old and new together, or assembling from it.
+// The peak is either growing the list (old and new copy) or assembling from it.
 bb_need bb_csr_assemble_need(double rows, double entries)
 {
     const double capacity = FIRST_CAPACITY * exp2(ceil(log2(fmax(1.0, entries / FIRST_CAPACITY))));
@@ -135,7 +135,7 @@ typedef struct product {
     double *y;
 } product;
 
-// Four sums hide the latency of the additions; short rows are bound by it otherwise.
+// Four partial sums hide the latency of additions, which would limit short rows.
 static bb_status multiply_range(void *context, bb_index begin, bb_index end)
 {
     const product *task = context;
@@ -162,7 +162,7 @@ static bb_status multiply_range(void *context, bb_index begin, bb_index end)
 
 bb_status bb_csr_multiply(const bb_csr *matrix, const double *x, double *y)
 {
-    enum { GRAIN = 1024 }; // small enough that a few long rows do not leave a thread alone
+    enum { GRAIN = 1024 }; // small, so that a few long rows do not unbalance the threads
     product task = {matrix, x, y};
     return bb_thread_ranges(matrix->rows, GRAIN, multiply_range, &task);
 }

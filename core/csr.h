@@ -36,7 +36,7 @@ typedef struct bb_triplets {
     bb_index capacity;
 } bb_triplets;
 
-/// Errors: BB_MEMORY, BB_INVALID (an index below 0 or over 2^31 - 2).
+/// Errors: BB_MEMORY, BB_INVALID (an index below 0 or above 2^31 - 2).
 BB_CHECKED bb_status bb_triplets_add(bb_triplets *list, bb_index row, bb_index column,
                                      double value);
 void bb_triplets_release(bb_triplets *list);
@@ -46,14 +46,14 @@ void bb_triplets_release(bb_triplets *list);
 BB_CHECKED bb_status bb_csr_assemble(bb_index rows, bb_index columns, const bb_triplets *list,
                                      bb_csr *out);
 
-/// What collecting `entries` triplets and assembling them takes, and what stays: repeated entries
-/// keep their room.
+/// Peak and resident need of collecting `entries` triplets and assembling them; repeated entries
+/// keep their memory.
 bb_need bb_csr_assemble_need(double rows, double entries);
 bb_need bb_csr_resident(double rows, double entries);
 
-/// y = A x over the threads; x [columns], y [rows], not overlapping. Entry i of a row goes to sum
-/// i % 4, the last (count % 4) ones to sum 0, each in column order; the row is
-/// (sum 0 + sum 2) + (sum 1 + sum 3). The bits do not depend on the thread count.
+/// y = A x on all threads; x [columns], y [rows], not overlapping. Entry i of a row is added to sum
+/// i % 4, the last (count % 4) entries to sum 0, each in column order; the row is (sum 0 + sum 2) +
+/// (sum 1 + sum 3). The bits do not depend on the thread count.
 BB_CHECKED bb_status bb_csr_multiply(const bb_csr *matrix, const double *x, double *y);
 
 bb_index bb_csr_nonzeros(const bb_csr *matrix);

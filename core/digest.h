@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Digests: XXH3-128 of bytes that are fed in pieces, as 32 hexadecimal digits; and the identity of
-// a file: device, number, size, time of its last change.
+// Digests: XXH3-128 of bytes fed in pieces, as 32 hexadecimal digits; and the identity of a file:
+// device, number, size, modification time.
 #ifndef BB_CORE_DIGEST_H
 #define BB_CORE_DIGEST_H
 
@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-enum { BB_DIGEST_BYTES = 33 }; ///< 32 hexadecimal digits and the end
+enum { BB_DIGEST_BYTES = 33 }; ///< 32 hexadecimal digits and the final zero
 
 typedef struct XXH3_state_s bb_digest;
 
@@ -20,13 +20,13 @@ void bb_digest_destroy(bb_digest **digest);
 void bb_digest_add(bb_digest *digest, const void *data, size_t bytes);
 void bb_digest_add_values(bb_digest *digest, const double *values, bb_index count);
 
-/// The digest of all bytes so far.
+/// Digest of all bytes so far.
 void bb_digest_text(const bb_digest *digest, char out[BB_DIGEST_BYTES]);
 
-/// The digest of these bytes.
+/// Digest of these bytes.
 void bb_digest_of(const void *data, size_t bytes, char out[BB_DIGEST_BYTES]);
 
-/// The digest of a regular file. Errors: BB_IO, BB_MEMORY.
+/// Digest of a regular file. Errors: BB_IO, BB_MEMORY.
 BB_CHECKED bb_status bb_digest_file(const char *path, char out[BB_DIGEST_BYTES]);
 
 #endif

@@ -13,9 +13,9 @@
 
 enum { HOST_BYTES = 65, LONGEST_NAME = 255 };
 
-// Temporary files. A handler may come at any time: a name is read only while its place is HELD or
-// READ, and changed only while it is neither. READ is HELD by a thread that looks at the name, so
-// that no other gives the place away meanwhile.
+// Temporary files. A handler may run at any time: a name is read only while its slot is HELD or
+// READ, and changed only while it is neither. READ is a HELD slot whose name a thread is reading,
+// so that no other thread frees it meanwhile.
 enum { FREE, CHANGING, HELD, READ };
 static struct {
     atomic_int state;
@@ -50,13 +50,13 @@ bb_status bb_disk_file_name(const char *path, char name[BB_DISK_PATH_BYTES])
         snprintf(tail, sizeof tail, ".%s.%ld.%016llx.part", host, (long)getpid(), number);
     const int length = snprintf(name, BB_DISK_PATH_BYTES, "%.*s.%.*s%s", folder, path,
                                 LONGEST_NAME - 1 - tail_length, path + folder, tail);
-    BB_REQUIRE(length > 0 && length < BB_DISK_PATH_BYTES, BB_IO, "path of over %d bytes",
+    BB_REQUIRE(length > 0 && length < BB_DISK_PATH_BYTES, BB_IO, "path longer than %d bytes",
                BB_DISK_PATH_BYTES);
 done:
     return status;
 }
 
-// Its place, -1 where none is free.
+// Slot of the name, -1 if none is free.
 static int hold(const char *name)
 {
     for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
@@ -80,14 +80,14 @@ bb_status bb_disk_file_create(const char *name, const char *path, int *out)
     *out = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     const int error = errno;
     if (*out < 0) {
-        atomic_store(&temporaries[place].state, FREE); // the file is another's
+        atomic_store(&temporaries[place].state, FREE); // another process owns the file
     }
     BB_REQUIRE(*out >= 0, BB_IO, "cannot write '%s': %s", path, strerror(error));
 done:
     return status;
 }
 
-// From HELD to READ; waits for another thread that reads. False: there is no name in it.
+// Changes HELD to READ; waits for another reading thread. False: the slot has no name.
 static bool begin_reading(int place)
 {
     int expected = HELD;
@@ -136,7 +136,7 @@ static bb_status check_kind(const char *path, const struct stat *about)
     const char *kind = S_ISDIR(about->st_mode)    ? "a folder"
                        : S_ISFIFO(about->st_mode) ? "a FIFO"
                        : S_ISLNK(about->st_mode)  ? "a link"
-                                                  : "no file of data";
+                                                  : "not a data file";
     if (S_ISREG(about->st_mode)) {
         return BB_OK;
     }
@@ -177,8 +177,8 @@ done:
     return status;
 }
 
-// Refuses what another than those who are trusted owns or can write. `is_excused`: the sticky bit
-// is enough, and so is the owner of "/", `root`, who is another than 0 in containers of users.
+// Rejects files that an untrusted user owns or can write. `is_excused`: the sticky bit suffices,
+// and so does ownership by `root`, the owner of "/", whose id is not 0 in user containers.
 static bb_status check_trust(const char *what, const struct stat *about, bb_disk_trust trust,
                              bool is_excused, uid_t root)
 {
@@ -216,10 +216,10 @@ bb_status bb_disk_trust_open_folder(const char *path, bb_disk_trust trust, bool 
     int folder = -1;
     *out = -1;
     BB_REQUIRE(!is_private || (lstat(path, &about) == 0 && S_ISDIR(about.st_mode)), BB_IO,
-               "'%s' is no folder of its own", path);
+               "'%s' is not a folder of its own", path);
     BB_REQUIRE(realpath(path, resolved) != NULL, BB_IO, "'%s': %s", path, strerror(errno));
     folder = open("/", flags);
-    for (char *end = resolved;;) { // of the name of `folder`, which is "/" at first
+    for (char *end = resolved;;) { // name below `folder`, which is "/" at first
         const char kept = *end;
         const bool is_last = kept == '\0' || end[1] == '\0';
         *end = '\0';

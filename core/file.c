@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Folder of a path: "." where it names none.
+// Folder of a path: "." if it has none.
 static void folder_of(const char *path, char out[BB_DISK_PATH_BYTES])
 {
     const char *slash = strrchr(path, '/');
@@ -42,7 +42,7 @@ bool bb_file_same(const char *a, const char *b)
     return same;
 }
 
-// `how` another name is given: " with -o", or "".
+// `how` tells the user how to choose another name: " with -o", or "".
 static bb_status check_target(const char *path, bool force, const char *how)
 {
     bb_status status = BB_OK;
@@ -51,15 +51,16 @@ static bb_status check_target(const char *path, bool force, const char *how)
         BB_REQUIRE(errno == ENOENT, BB_IO, "cannot write output '%s': %s", path, strerror(errno));
         goto done;
     }
-    BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "cannot write output '%s': it is %s, no regular file",
-               path, S_ISDIR(about.st_mode) ? "a folder" : "something else");
+    BB_REQUIRE(S_ISREG(about.st_mode), BB_IO,
+               "cannot write output '%s': it is %s, not a regular file", path,
+               S_ISDIR(about.st_mode) ? "a folder" : "something else");
     BB_REQUIRE(force, BB_IO, "output '%s' exists; name another%s, or replace it with --force", path,
                how);
 done:
     return status;
 }
 
-// Creates the temporary file. What it is to replace keeps its permissions.
+// Creates the temporary file. A replaced file keeps its permissions.
 static bb_status create_pending(const char *path, char name[BB_DISK_PATH_BYTES], int *out)
 {
     bb_status status = BB_OK;
@@ -68,7 +69,8 @@ static bb_status create_pending(const char *path, char name[BB_DISK_PATH_BYTES],
     BB_TRY(bb_disk_file_create(name, path, out));
     if (lstat(path, &about) == 0 && S_ISREG(about.st_mode)) {
         BB_REQUIRE(fchmod(*out, about.st_mode & 07777) == 0, BB_IO,
-                   "cannot write output '%s': its permissions: %s", path, strerror(errno));
+                   "cannot write output '%s': cannot set its permissions: %s", path,
+                   strerror(errno));
     }
 done:
     return status;
@@ -81,9 +83,9 @@ static bb_status reserve(int file, const char *path, double bytes)
         goto done;
     }
     int error = posix_fallocate(file, 0, (off_t)bytes);
-    // A file system that cannot reserve is no reason to refuse: the write itself is checked.
+    // File systems without preallocation are accepted: the write itself is checked.
     BB_REQUIRE(error == 0 || error == EOPNOTSUPP || error == EINVAL, BB_IO,
-               "cannot write output '%s': no room for %.0f bytes: %s", path, bytes,
+               "cannot write output '%s': no space for %.0f bytes: %s", path, bytes,
                strerror(error));
 done:
     return status;
@@ -163,8 +165,7 @@ bb_status bb_file_list_refuse(const bb_file_list *files, const char *output)
     bb_status status = BB_OK;
     for (bb_index i = 0; i < files->count; ++i) {
         BB_REQUIRE(!bb_file_same(files->paths[i], output), BB_INVALID,
-                   "output '%s' is the file '%s' that is read; name another", output,
-                   files->paths[i]);
+                   "output '%s' is the input file '%s'; name another", output, files->paths[i]);
     }
 done:
     return status;
@@ -178,8 +179,8 @@ bb_status bb_file_check(const char *path, bool make_folder, bool force, double b
     char pending[BB_DISK_PATH_BYTES] = "";
     int file = -1;
     struct stat about;
-    BB_REQUIRE(path[0] != '\0' && path[strlen(path) - 1] != '/', BB_IO, "output '%s' names no file",
-               path);
+    BB_REQUIRE(path[0] != '\0' && path[strlen(path) - 1] != '/', BB_IO,
+               "output '%s' has no file name", path);
     BB_TRY(inputs == NULL ? BB_OK : bb_file_list_refuse(inputs, path));
     folder_of(path, folder);
     if (make_folder && mkdir(folder, 0777) != 0) {
@@ -187,7 +188,7 @@ bb_status bb_file_check(const char *path, bool make_folder, bool force, double b
                    strerror(errno));
     }
     BB_REQUIRE(stat(folder, &about) == 0, BB_IO, "output folder '%s': %s", folder, strerror(errno));
-    BB_REQUIRE(S_ISDIR(about.st_mode), BB_IO, "output folder '%s' is no folder", folder);
+    BB_REQUIRE(S_ISDIR(about.st_mode), BB_IO, "output folder '%s' is not a folder", folder);
     BB_TRY(check_target(path, force, make_folder ? " with -o" : ""));
     BB_TRY(create_pending(path, pending, &file));
     BB_TRY(reserve(file, path, bytes));
@@ -216,7 +217,7 @@ done:
     return status;
 }
 
-// Gives the temporary file its final name; without `force` only if that is still free.
+// Gives the temporary file its final name; without `force` only if that name is still free.
 static bb_status take_name(const char *pending, const char *path, bool force)
 {
     bb_status status = BB_OK;
@@ -225,7 +226,7 @@ static bb_status take_name(const char *pending, const char *path, bool force)
             goto done;
         }
         BB_REQUIRE(errno != EEXIST, BB_IO, "output '%s' appeared during the run and is kept", path);
-        // No hard links on this file system: rename, after one more look.
+        // No hard links on this file system: rename, after checking again.
         BB_TRY(check_target(path, false, ""));
     }
     BB_REQUIRE(rename(pending, path) == 0, BB_IO, "cannot write output '%s': %s", path,
@@ -240,7 +241,8 @@ static void sync_folder(const char *path)
     folder_of(path, folder);
     int id = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (id >= 0) {
-        // The file is whole under its name already; this only makes the name last a power cut.
+        // The file is complete under its name; the sync only makes the name survive a power
+        // failure.
         (void)fsync(id);
         (void)close(id);
     }

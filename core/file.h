@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that are whole or absent: bytes go to a temporary name in the folder of the final one, are
-// synced, and are renamed; the final name never stands for a part. Every writer of outputs comes
-// here.
+// Files that are complete or absent: bytes go to a temporary name in the folder of the final one,
+// are synced, and are renamed; the final name never denotes a partial file. All outputs are written
+// through these functions.
 #ifndef BB_CORE_FILE_H
 #define BB_CORE_FILE_H
 
@@ -20,20 +20,20 @@ typedef struct bb_file_stamp {
     struct timespec changed;
 } bb_file_stamp;
 
-/// Size of a file that is to be read, without opening it. Errors: BB_IO (no regular file).
+/// Size of an input file, without opening it. Errors: BB_IO (not a regular file).
 BB_CHECKED bb_status bb_file_stamp_size(const char *path, double *bytes);
 
-/// Seconds to wait for the reader of a file of so many bytes, as from a disk of 20 MiB/s.
+/// Seconds to wait for the reader of a file of that size, assuming a disk of 20 MiB/s.
 unsigned bb_file_stamp_patience(double bytes);
 
-/// Of a path, and of an open file. Errors: BB_IO.
+/// Stamp of a path, and of an open file. Errors: BB_IO.
 BB_CHECKED bb_status bb_file_stamp_find(const char *path, bb_file_stamp *out);
 BB_CHECKED bb_status bb_file_stamp_read(int descriptor, bb_file_stamp *out);
 
-/// Whether two are of one file that did not change between them.
+/// Whether both are stamps of one file that did not change between them.
 bool bb_file_stamp_equal(const bb_file_stamp *a, const bb_file_stamp *b);
 
-/// Files that a command reads and no output may replace. Zero-initialise.
+/// Input files of a command, which no output may replace. Zero-initialise.
 typedef struct bb_file_list {
     char **paths; ///< [count]
     bb_index count;
@@ -43,27 +43,27 @@ typedef struct bb_file_list {
 BB_CHECKED bb_status bb_file_list_add(bb_file_list *files, const char *path);
 void bb_file_list_release(bb_file_list *files);
 
-/// Refuses an output that is one of the files that are read: the same name, or the same device and
-/// inode (a link or a hard link). Errors: BB_INVALID, with both names.
+/// Rejects an output that is one of the input files: the same name, or the same device and inode (a
+/// link or a hard link). Errors: BB_INVALID, with both names.
 BB_CHECKED bb_status bb_file_list_refuse(const bb_file_list *files, const char *output);
 
 /// Checks before a long computation that `path` can be written later: it is none of `inputs` (NULL:
-/// nothing is read); its folder exists (its last part is made where `make_folder`, of a name by
-/// default), takes a file and holds `bytes` more; `path` itself is free, or a regular file and
-/// `force` given. Errors: BB_INVALID (an input), BB_IO, with the reason and the remedy.
+/// no inputs); its folder exists (with `make_folder`, for default names, its last part is created),
+/// is writable and has `bytes` free; `path` itself is free, or a regular file and `force` is given.
+/// Errors: BB_INVALID (an input), BB_IO, with the reason and the remedy.
 BB_CHECKED bb_status bb_file_check(const char *path, bool make_folder, bool force, double bytes,
                                    const bb_file_list *inputs);
 
-/// Whether two paths stand for one file, which need not be there yet: the same name in one folder,
-/// however that is written, or links to one file. False where nothing can be known of a folder.
+/// Whether two paths denote one file, which need not exist yet: the same name in one folder,
+/// however it is written, or links to one file. False if a folder cannot be examined.
 bool bb_file_same(const char *a, const char *b);
 
-/// Writes `bytes` bytes to `path`. Without `force`, a file that appeared meanwhile is kept and the
-/// call fails. Errors: BB_IO, and nothing new stands in the folder then.
+/// Writes `bytes` bytes to `path`. Without `force`, a file that appeared meanwhile is preserved and
+/// the call fails. Errors: BB_IO; the folder then contains nothing new.
 BB_CHECKED bb_status bb_file_write(const char *path, bool force, const void *data, bb_index bytes);
 
-/// Writes `path` by a function that gets the name of an empty temporary file and fills it. The rest
-/// as bb_file_write. Errors: BB_IO, the function's.
+/// Writes `path` with a function that fills an empty temporary file, given its name. Otherwise as
+/// bb_file_write. Errors: BB_IO, the function's.
 BB_CHECKED bb_status bb_file_write_by(const char *path, bool force,
                                       bb_status (*write)(const char *temporary, void *context),
                                       void *context);

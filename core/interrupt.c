@@ -15,16 +15,16 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t deferred;
-static volatile sig_atomic_t noted; // its number, or 0
+static volatile sig_atomic_t noted; // signal number, or 0
 
-// Two texts, so that the one which a handler may read is never written.
+// Double-buffered: the text that a handler may read is never being written.
 typedef struct phrase {
     char texts[2][BB_INTERRUPT_LOSS_BYTES];
     volatile sig_atomic_t current;
 } phrase;
 
 static phrase loss;
-static phrase rest; // what is kept
+static phrase rest; // what remains, such as a resume hint
 
 static void put(phrase *words, const char *text)
 {
@@ -53,10 +53,10 @@ const char *bb_interrupt_path(const char *path)
 static void say(const char *text)
 {
     ssize_t written = write(STDERR_FILENO, text, strlen(text));
-    (void)written; // there is nobody to tell
+    (void)written; // no way to report a failure here
 }
 
-// After a separator where there is something to say.
+// Prints the phrase after a separator, unless it is empty.
 static void say_phrase(const char *separator, const phrase *words)
 {
     const char *text = words->texts[words->current];
@@ -102,7 +102,7 @@ done:
     return status;
 }
 
-// The signal, whose action is the usual one again, ends the process as this returns.
+// Restores the default action, so that the signal ends the process when this returns.
 static void leave_child(int number)
 {
     bb_work_folder_abandon();
@@ -130,7 +130,7 @@ void bb_interrupt_be_child(pid_t parent)
     }
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) {
-        _exit(1); // it went before the line above
+        _exit(1); // the parent ended before prctl
     }
 }
 

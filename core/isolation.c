@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_WAITS = 1000 }; // ms for a child that is asked to end
+enum { MOST_WAITS = 1000 }; // ms to wait for a child to end
 
-// Answer of the child.
+// Result sent by the child.
 typedef struct verdict {
     bb_status status;
     bb_status_record record;
@@ -49,7 +49,7 @@ static _Noreturn void be_child(pid_t parent, int pipe_end, unsigned seconds,
             bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to stdout: %s", strerror(errno));
     }
     bb_status_save(&answer.record);
-    // Not exit(): the handlers of libraries belong to the parent.
+    // Not exit(): the exit handlers of libraries belong to the parent.
     _exit(write(pipe_end, &answer, sizeof answer) == (ssize_t)sizeof answer ? 0 : 1);
 }
 
@@ -94,15 +94,15 @@ bb_status bb_isolation_run(const char *what, unsigned seconds, bb_status (*task)
     }
     running = 0;
     if (WIFSIGNALED(how) && WTERMSIG(how) == SIGPIPE) {
-        // Whoever read stdout has had enough, which says nothing of the file.
+        // The reader of stdout has closed it, which is not an error of the file.
         (void)raise(SIGPIPE);
         BB_FAIL(BB_IO, "cannot write to stdout: %s", strerror(EPIPE));
     }
     BB_REQUIRE(!WIFSIGNALED(how) || WTERMSIG(how) != SIGALRM, BB_IO,
-               "%s: reading took over %u s; the file is damaged", what, seconds);
+               "%s: reading took more than %u s; the file is damaged", what, seconds);
     BB_REQUIRE(!WIFSIGNALED(how), BB_IO, "%s: the reader died of signal %d; the file is damaged",
                what, WTERMSIG(how));
-    BB_REQUIRE(got == (ssize_t)sizeof answer, BB_IO, "%s: the reader gave no answer", what);
+    BB_REQUIRE(got == (ssize_t)sizeof answer, BB_IO, "%s: the reader returned no result", what);
     if (answer.status != BB_OK) {
         bb_status_restore(&answer.record);
         status = answer.status;

@@ -23,16 +23,16 @@ typedef struct job {
 } job;
 
 static struct {
-    bool drawn;          // a bar stands on the terminal's last line
-    double last_seconds; // of the last bar or line
-    double last_status;  // of the last line of bb_log_status; 0: there was none
-    job jobs[DEPTH];     // [depth] each within a step of the one before
+    bool drawn;          // a progress bar is on the terminal's last line
+    double last_seconds; // time of the last bar or line
+    double last_status;  // time of the last line of bb_log_status; 0: none
+    job jobs[DEPTH];     // [depth], each within a step of the previous one
     int depth;
-    double start_seconds; // of the outermost
-    double part;          // of the innermost one's present step that is done
-    double begin, end;    // of that step, which bb_log_progress_within is about
-    double step_reached;  // of the outermost one's present step, the most that was told
-    // Two texts, so that the one which a signal handler may read is never written.
+    double start_seconds; // of the outermost job
+    double part;          // completed part of the innermost job's current step
+    double begin, end;    // range of that step covered by bb_log_progress_within
+    double step_reached;  // largest fraction reported of the outermost job's current step
+    // Double-buffered: the text that a signal handler may read is never being written.
     char texts[2][LINE_BYTES];
     volatile sig_atomic_t text;
 } progress;
@@ -99,8 +99,8 @@ void bb_log_detail(const char *format, ...)
     va_end(arguments);
 }
 
-// Fraction done of the outermost job's current step. Work outside of nested jobs is unknown, so the
-// fraction never decreases.
+// Completed fraction of the outermost job's current step. Work outside of nested jobs is unknown,
+// so the fraction never decreases.
 static double step_fraction(void)
 {
     double fraction = progress.part;
@@ -122,7 +122,7 @@ static void write_time(double seconds, char out[16])
     }
 }
 
-// "12 s, 35 s left".
+// Writes "12 s, 35 s left".
 static void write_times(double elapsed, double fraction, char out[48])
 {
     char taken[16];
@@ -145,7 +145,7 @@ static void draw_bar(const char *state, double fraction, const char *times)
     progress.drawn = true;
 }
 
-// Tells how far the outermost job is where it is time to.
+// Reports the progress of the outermost job when an update is due.
 static void show(double now)
 {
     const job *outer = &progress.jobs[0];
@@ -183,7 +183,7 @@ static void set_text(const char *text)
     progress.text = other;
 }
 
-// The job of that name, on top of those around it; one that is not known begins.
+// The job of that name, on top of those around it; an unknown one is started.
 static job *find_job(const char *name, double now)
 {
     for (int i = 0; i < progress.depth; ++i) {
@@ -211,7 +211,7 @@ void bb_log_progress_step(const char *name, const char *step, bb_index done, bb_
     }
     job *found = find_job(name, now);
     const bool outermost = progress.depth == 1;
-    if (outermost && done < found->done) { // a new one of the same name
+    if (outermost && done < found->done) { // a new job of the same name
         progress.start_seconds = progress.last_seconds = now;
     }
     found->done = done;

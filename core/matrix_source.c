@@ -12,7 +12,7 @@ bb_status bb_matrix_source_block_check(const char *name, bb_index rows, bb_index
     bb_status status = BB_OK;
     BB_REQUIRE(row >= 0 && column >= 0 && out->shape[0] <= rows - row &&
                    out->shape[1] <= columns - column,
-               BB_INVALID, "matrix %s: block %td x %td at (%td, %td) leaves %td x %td", name,
+               BB_INVALID, "matrix %s: block %td x %td at (%td, %td) exceeds %td x %td", name,
                out->shape[0], out->shape[1], row, column, rows, columns);
 done:
     return status;
@@ -23,8 +23,7 @@ bb_status bb_matrix_source_fill(const bb_matrix_source *source, bb_index row, bb
 {
     bb_status status = BB_OK;
     BB_REQUIRE(out.type == BB_F64 && out.rank == 2 && out.strides[1] == 1, BB_INVALID,
-               "matrix %s: a panel must be fp64, of two axes, with unit column stride",
-               source->name);
+               "matrix %s: a panel must be fp64, of rank 2, with unit column stride", source->name);
     BB_TRY(bb_matrix_source_block_check(source->name, source->rows, source->columns, row, column,
                                         &out));
     BB_TRY(source->fill(source, row, column, out));

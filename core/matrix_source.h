@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A matrix that is never stored whole: rows, columns, symmetry and a function that fills any block
-// of it in fp64. Physics makes sources (covariances, response rows), files make them too; precision
-// and solvers pull panels from them.
+// of it in fp64. Physics (covariances, response rows) and files provide sources; precision and
+// solvers read panels from them.
 #ifndef BB_CORE_MATRIX_SOURCE_H
 #define BB_CORE_MATRIX_SOURCE_H
 
@@ -17,12 +17,12 @@ struct bb_device;
 struct bb_device_source;
 
 /// Fills `out` ([rows][columns], F64, any row stride, column stride 1) with the block whose first
-/// entry is (row, column). Must be safe to call from several threads at once, and each entry must
-/// not depend on the block that it was asked for in.
+/// entry is (row, column). Must be safe to call from several threads at once, and an entry must not
+/// depend on the requested block.
 typedef bb_status (*bb_matrix_fill)(const bb_matrix_source *source, bb_index row, bb_index column,
                                     bb_view out);
 
-/// Makes the source's twin on a device; see core/device/device_source.h.
+/// Creates the source's device version; see core/device/device_source.h.
 typedef bb_status (*bb_matrix_twin)(const bb_matrix_source *source, struct bb_device *device,
                                     struct bb_device_source **out);
 
@@ -31,22 +31,22 @@ struct bb_matrix_source {
     bb_index columns;
     bool symmetric;
     const char *name; ///< for messages and dumps: "Cmm", "C_x"
-    const char *unit; ///< of an entry
+    const char *unit; ///< unit of an entry
     bb_matrix_fill fill;
-    bb_matrix_twin twin; ///< NULL: a device gets blocks that the host filled
-    const void *context; ///< borrowed: whatever made the source keeps it alive
+    bb_matrix_twin twin; ///< NULL: blocks are filled on the host and copied to the device
+    const void *context; ///< borrowed from the provider of the source
 };
 
 /// Fills a block after checking that it lies inside the matrix. Errors: BB_INVALID, or the fill's.
 BB_CHECKED bb_status bb_matrix_source_fill(const bb_matrix_source *source, bb_index row,
                                            bb_index column, bb_view out);
 
-/// Whether a block of `out`'s shape at (row, column) lies inside a matrix. Errors: BB_INVALID.
+/// Checks that a block of `out`'s shape at (row, column) lies inside a matrix. Errors: BB_INVALID.
 BB_CHECKED bb_status bb_matrix_source_block_check(const char *name, bb_index rows, bb_index columns,
                                                   bb_index row, bb_index column,
                                                   const bb_view *out);
 
-/// The whole matrix into `out` [rows][columns], panels of rows over the threads. Errors: the
+/// Loads the whole matrix into `out` [rows][columns], panels of rows over the threads. Errors: the
 /// fill's.
 BB_CHECKED bb_status bb_matrix_source_load(const bb_matrix_source *source, double *out);
 

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// In front of each block. The alignment is our own: glibc does not fill the holes that
-// aligned_alloc leaves, and its calloc hands out large blocks of zeros untouched.
+// Header of each block. Alignment is done here: glibc does not reuse the gaps that aligned_alloc
+// leaves, and its calloc returns large zeroed blocks untouched.
 typedef struct header {
     size_t bytes;
-    void *base; // what free takes
+    void *base; // pointer to pass to free
 } header;
 
 static atomic_size_t live_bytes;
@@ -57,8 +57,8 @@ static header *header_of(void *block)
     return (header *)(void *)((char *)block - BB_ALIGNMENT);
 }
 
-// Large blocks are read from end to end: pages of 2 MiB save faults and address look-ups. Advice
-// only, where the system gives it.
+// Large blocks are read sequentially: pages of 2 MiB reduce page faults and TLB misses. Only a
+// hint, where the system supports it.
 static void advise(char *base, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
@@ -127,7 +127,7 @@ bb_status bb_memory_text(const char *text, char **out)
 {
     size_t length = strlen(text) + 1;
     BB_RETURN_IF_FAILED(bb_memory_allocate((bb_index)length, 1, (void **)out));
-    if (*out != NULL) { // always so: length counts the final zero
+    if (*out != NULL) { // always true: length counts the final zero
         memcpy(*out, text, length);
     }
     return BB_OK;
@@ -189,7 +189,7 @@ void bb_memory_fail_at(bb_index k)
         void *page =
             mmap(NULL, sizeof *plan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (page == MAP_FAILED) {
-            abort(); // a test that cannot inject would pass for the wrong reason
+            abort(); // otherwise the test would pass for the wrong reason
         }
         plan = page;
         atomic_store(&injected, plan);

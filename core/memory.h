@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one allocator of host memory: aligned to 64 bytes, products checked for overflow, and able to
-// fail on purpose so that tests can walk every error path. No other file calls malloc.
+// The only allocator of host memory: aligned to 64 bytes, sizes checked for overflow, and able to
+// fail on request so that tests can cover every error path. No other file calls malloc.
 #ifndef BB_CORE_MEMORY_H
 #define BB_CORE_MEMORY_H
 
@@ -14,7 +14,7 @@ extern "C" {
 enum { BB_ALIGNMENT = 64 };
 
 /// Allocates `count` items of `item_bytes` bytes, aligned to BB_ALIGNMENT, contents undefined.
-/// `*out` is set to NULL for count 0. Errors: BB_MEMORY (with the bytes asked for), BB_INVALID for
+/// `*out` is set to NULL for count 0. Errors: BB_MEMORY (with the requested bytes), BB_INVALID for
 /// a negative count or an overflowing product. Owner: the caller, who releases with
 /// bb_memory_release.
 BB_CHECKED bb_status bb_memory_allocate(bb_index count, size_t item_bytes, void **out);
@@ -22,8 +22,8 @@ BB_CHECKED bb_status bb_memory_allocate(bb_index count, size_t item_bytes, void 
 /// As bb_memory_allocate, filled with zero bytes.
 BB_CHECKED bb_status bb_memory_zeroed(bb_index count, size_t item_bytes, void **out);
 
-/// Grows or shrinks a block of this allocator to `count` items, keeping what fits; `*block` may be
-/// NULL. On failure `*block` is unchanged.
+/// Resizes a block of this allocator to `count` items, preserving the contents that fit; `*block`
+/// may be NULL. On failure `*block` is unchanged.
 BB_CHECKED bb_status bb_memory_resize(bb_index count, size_t item_bytes, void **block);
 
 /// A copy of a string. Errors and ownership as bb_memory_allocate.
@@ -41,20 +41,20 @@ void bb_memory_release(void **block);
 #define BB_ZEROED(count, pointer) bb_memory_zeroed((count), sizeof **(pointer), (void **)(pointer))
 #define BB_RELEASE(pointer)       bb_memory_release((void **)(pointer))
 
-/// Bytes and blocks now held, and the largest number of bytes ever held, over all threads.
+/// Bytes and blocks currently allocated, and the peak of the bytes, over all threads.
 size_t bb_memory_bytes(void);
 size_t bb_memory_peak_bytes(void);
 bb_index bb_memory_blocks(void);
 
-/// Starts the peak again from the bytes now held, for who measures one piece of work. Other threads
-/// must not allocate meanwhile.
+/// Resets the peak to the current bytes, to measure one piece of work. Other threads must not
+/// allocate meanwhile.
 void bb_memory_peak_reset(void);
 
-/// For tests: the `k`-th allocation from now on (1 is the next) fails with BB_MEMORY, also where it
-/// happens in a child process that is forked later; 0 turns it off.
+/// For tests: the `k`-th allocation from now on (1 is the next) fails with BB_MEMORY, also in a
+/// child process forked later; 0 turns it off.
 void bb_memory_fail_at(bb_index k);
 
-/// For tests: true when the failure that bb_memory_fail_at asked for has happened.
+/// For tests: true after the failure requested by bb_memory_fail_at has happened.
 int bb_memory_failure_happened(void);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a computation ended, as a result: a numerical failure is recorded and survived.
+// Outcome of a computation: a numerical failure is recorded as a result, not raised as an error.
 #ifndef BB_CORE_OUTCOME_H
 #define BB_CORE_OUTCOME_H
 
@@ -18,10 +18,10 @@ typedef enum bb_outcome_kind {
     BB_OUTCOME_NON_FINITE,      ///< NaN or infinity where none belongs
     BB_OUTCOME_NOT_CONVERGED,   ///< an iteration reached its limit
     BB_OUTCOME_UNDERDETERMINED, ///< the data do not determine the answer
-    BB_OUTCOME_NOT_HELD,        ///< a tolerance that storage cannot hold for these values
+    BB_OUTCOME_NOT_HELD,        ///< a tolerance that the storage cannot achieve for these values
 } bb_outcome_kind;
 
-/// Plain value. The first failure of a run of steps is the one to keep (bb_outcome_set keeps it).
+/// Plain value. bb_outcome_set records only the first failure of a sequence of steps.
 typedef struct bb_outcome {
     bb_outcome_kind kind;
     char detail[240]; ///< one sentence: where and what; "" when ok
@@ -30,11 +30,11 @@ typedef struct bb_outcome {
 /// "ok", "not_spd", "non_finite", "not_converged", "underdetermined", "not_held".
 const char *bb_outcome_name(bb_outcome_kind kind);
 
-/// Records a failure unless one is recorded already.
+/// Records a failure unless one is already recorded.
 void bb_outcome_set(bb_outcome *outcome, bb_outcome_kind kind, const char *format, ...)
     BB_PRINTF(3, 4);
 
-/// Whether it can be one: a known kind, a detail that ends. For what comes from a file.
+/// Whether it is valid: a known kind, a terminated detail. For outcomes read from a file.
 bool bb_outcome_is_sound(const bb_outcome *outcome);
 
 /// Index of the first value that is NaN or infinite, -1 when all are finite.

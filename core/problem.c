@@ -25,7 +25,7 @@ bb_status bb_problems_add(bb_problems *problems, bb_place place, const char *for
         va_start(arguments, format);
         (void)vsnprintf(line, sizeof line, format, arguments);
         va_end(arguments);
-        // A value may hold line ends; a problem stays one line.
+        // A value may contain line breaks; a problem is one line.
         for (char *c = line; *c != '\0'; ++c) {
             *c = (unsigned char)*c < ' ' ? ' ' : *c;
         }

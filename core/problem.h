@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// List of the errors of a configuration, one line each, printed together.
+// List of the errors of a configuration, one per line, printed together.
 #ifndef BB_CORE_PROBLEM_H
 #define BB_CORE_PROBLEM_H
 
 #include "core/text.h"
 
-/// Where a value was written. A line of 0 means that `origin` alone says it, as an override does.
+/// Position of a value. With line 0 only `origin` is known, as for an override.
 typedef struct bb_place {
     const char *origin; ///< file name, or "override 'key=value'"
     bb_index line;      ///< from 1
@@ -21,7 +21,7 @@ typedef struct bb_problems {
 
 enum { BB_PROBLEMS_TOLD = 100 };
 
-/// Adds one line. After BB_PROBLEMS_TOLD lines further problems are counted only. Errors:
+/// Adds one line. Problems after the first BB_PROBLEMS_TOLD lines are only counted. Errors:
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_problems_add(bb_problems *problems, bb_place place, const char *format, ...)
     BB_PRINTF(3, 4);

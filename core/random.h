@@ -14,31 +14,32 @@ typedef enum bb_stream {
     BB_STREAM_BURL_STIFFNESS = 1,
     BB_STREAM_PHASE_SCREEN = 2,
     BB_STREAM_SELF_TEST = 3,
-    BB_STREAM_INPUT = 4, ///< vectors that a study multiplies
+    BB_STREAM_INPUT = 4, ///< input vectors of studies of products
     BB_STREAM_SLOPE_NOISE = 10,
     BB_STREAM_LASER_TILT = 11,
     BB_STREAM_PHASE_DETAIL = 12,    ///< waves of a screen beyond those of BB_STREAM_PHASE_SCREEN
-    BB_STREAM_BURL_MISSING = 16,    ///< burls that are missing by chance
+    BB_STREAM_BURL_MISSING = 16,    ///< burls missing at random
     BB_STREAM_MISSED_DEADLINE = 20, ///< corrections that never arrive
-    BB_STREAM_RANGE_FINDER = 24,    ///< columns that sketch a matrix
-    BB_STREAM_DRAW = 28,            ///< factors of rows that make a draw's roundings its own
-    BB_STREAM_DITHER = 29,          ///< factors of rows that keep equal entries from rounding alike
-    BB_STREAM_ROUNDING = 30,        ///< which way a stored value is rounded
-    BB_STREAM_SUMMED_SLOPE = 31,    ///< slopes whose products are summed narrowly
-    BB_STREAM_SWEEP = 34,           ///< samples of the keys that a sweep varies
-    BB_STREAM_SURFACE_BUMP = 40,    ///< places, widths and heights of a free-form surface's bumps
+    BB_STREAM_RANGE_FINDER = 24,    ///< random columns of the range finder
+    BB_STREAM_DRAW = 28,     ///< row factors that make the rounding errors of samples independent
+    BB_STREAM_DITHER = 29,   ///< row factors that keep equal entries from being rounded alike
+    BB_STREAM_ROUNDING = 30, ///< direction of stochastic rounding
+    BB_STREAM_SUMMED_SLOPE = 31, ///< slopes of studies of narrow accumulators
+    BB_STREAM_SWEEP = 34,        ///< samples of the keys in a sweep
+    BB_STREAM_SURFACE_BUMP =
+        40, ///< positions, widths and heights of the bumps of a free-form surface
     BB_STREAM_SURFACE_WAVE = 41,    ///< waves of a surface's power spectrum
-    BB_STREAM_VORTEX = 42,          ///< places of a phase's residues
-    BB_STREAM_PUPIL_HOLE = 43,      ///< places of discs without data
+    BB_STREAM_VORTEX = 42,          ///< positions of residues of a phase
+    BB_STREAM_PUPIL_HOLE = 43,      ///< positions of discs without data
     BB_STREAM_DEAD_PIXEL = 44,      ///< pixels without data
     BB_STREAM_PHASE_NOISE = 45,     ///< noise of a measured phase
-    BB_STREAM_FRAME_NOISE = 46,     ///< noise of a camera's pixels
-    BB_STREAM_FRAME_VIBRATION = 47, ///< phase errors common to a camera's frame
-    BB_STREAM_NIGHT_WALK = 48,      ///< strengths of turbulent layers that walk
-    BB_STREAM_NIGHT_LEARNING = 49,  ///< errors of strengths that were learned
-    BB_STREAM_LOOP_MATRIX = 60,     ///< values of a control matrix that is drawn
+    BB_STREAM_FRAME_NOISE = 46,     ///< noise of camera pixels
+    BB_STREAM_FRAME_VIBRATION = 47, ///< phase errors common to a camera frame
+    BB_STREAM_NIGHT_WALK = 48,      ///< random walk of layer strengths
+    BB_STREAM_NIGHT_LEARNING = 49,  ///< errors of learned layer strengths
+    BB_STREAM_LOOP_MATRIX = 60,     ///< values of a random control matrix
     BB_STREAM_LOOP_REFERENCE = 61,  ///< reference slopes of a control loop
-    BB_STREAM_LOOP_SLOPES = 62,     ///< slopes that arrive in it
+    BB_STREAM_LOOP_SLOPES = 62,     ///< measured slopes of a control loop
 } bb_stream;
 
 /// Four words for the address (seed, stream, index).

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Declarative description of configuration structs. Each module that a user configures declares a
-// plain struct with unit-suffixed members in its own header and one bb_schema table in its own .c
-// file. sim/ binds files, key=value overrides and sweep plans to the structs through these tables,
-// lists them (`config --list`) and writes the resolved copy; nothing here knows about YAML.
+// Declarative description of configuration structs. Each user-configurable module declares a plain
+// struct with unit-suffixed members in its header and one bb_schema table in its .c file. sim/
+// binds files, key=value overrides and sweep plans to the structs through these tables, lists them
+// (`config --list`) and writes the resolved copy; this file is independent of YAML.
 //
 //     typedef struct bb_telescope_config {
 //         double diameter_m;
@@ -30,11 +30,11 @@ extern "C" {
 #endif
 
 typedef enum bb_key_kind {
-    BB_KEY_DOUBLE,   ///< member: double
-    BB_KEY_INTEGER,  ///< member: bb_index
-    BB_KEY_BOOLEAN,  ///< member: bool; only `true` and `false` are read
-    BB_KEY_TEXT,     ///< member: const char *
-    BB_KEY_PATH,     ///< member: const char *; a file, relative to the file that names it
+    BB_KEY_DOUBLE,  ///< member: double
+    BB_KEY_INTEGER, ///< member: bb_index
+    BB_KEY_BOOLEAN, ///< member: bool; only `true` and `false` are read
+    BB_KEY_TEXT,    ///< member: const char *
+    BB_KEY_PATH, ///< member: const char *; a file, relative to the configuration file that names it
     BB_KEY_CHOICE,   ///< member: int, index into `choices` (declare an enum in the same order)
     BB_KEY_DOUBLES,  ///< member: bb_list of double
     BB_KEY_INTEGERS, ///< member: bb_list of bb_index
@@ -43,22 +43,22 @@ typedef enum bb_key_kind {
     BB_KEY_RECORDS,  ///< member: bb_list of structs, described by `schema`
 } bb_key_kind;
 
-/// A list in a configuration struct; the items belong to whoever made the struct.
+/// A list in a configuration struct; the items belong to the owner of the struct.
 typedef struct bb_list {
     void *items;
-    bb_index count; ///< BB_LIST_ALL where the user wrote the word `all`
+    bb_index count; ///< BB_LIST_ALL if the user wrote the word `all`
 } bb_list;
 
 enum { BB_LIST_ALL = -1 };
 
 typedef struct bb_schema bb_schema;
 
-/// A group in a record that stands for several such records, which differ in two numbers alone:
-/// {kind: lgs, ring: {count: 3, radius: 20}} for three of {kind: lgs, x: .., y: ..}. Whoever reads
-/// a configuration writes them out; in the struct of a record the group stays unset.
+/// A group in a record that abbreviates several such records which differ in two numbers only:
+/// {kind: lgs, ring: {count: 3, radius: 20}} for three of {kind: lgs, x: .., y: ..}. The reader of
+/// a configuration expands it; in the struct of a record the group stays unset.
 typedef struct bb_pattern {
-    const char *keys[2]; ///< of the record
-    /// Records that a bound group stands for, and the numbers of one of them.
+    const char *keys[2]; ///< of the record, set in each copy
+    /// Number of records that a bound group expands to, and the two numbers of one of them.
     bb_index (*count)(const void *group);
     void (*place)(const void *group, bb_index item, double out[2]);
 } bb_pattern;
@@ -68,40 +68,40 @@ enum { BB_KEY_REPLACES = 8 };
 typedef struct bb_key {
     const char *name;
     bb_key_kind kind;
-    size_t offset;           ///< of the member in its struct
-    const char *unit;        ///< "m", "ms", "1" for a pure number, NULL where none applies
-    double minimum, maximum; ///< of numbers and of list items; both 0: no range
+    size_t offset;           ///< offset of the member in its struct
+    const char *unit;        ///< "m", "ms", "1" for a pure number, NULL if not applicable
+    double minimum, maximum; ///< range of numbers and list items; both 0: no range
     bool exclusive_minimum;  ///< the value must be greater than `minimum`
     bool exclusive_maximum;
     bool optional;              ///< may stay unset: NaN, BB_INTEGER_UNSET, NULL, -1 or count 0
     bool accepts_all;           ///< lists: the word `all` is read as BB_LIST_ALL
-    bb_index minimum_count;     ///< lists: the least number of items
-    const char *word;           ///< integers: a word that is read as BB_INTEGER_UNSET, such as auto
+    bb_index minimum_count;     ///< lists: minimum number of items
+    const char *word;           ///< integers: a word read as BB_INTEGER_UNSET, such as auto
     const char *default_text;   ///< as the user would write it; NULL: required unless optional
     const char *const *choices; ///< NULL-terminated words of BB_KEY_CHOICE and BB_KEY_CHOICES
-    const bb_schema *schema;    ///< of groups and records
-    const char *shorthand;      ///< groups: a plain value stands for {shorthand: value}
-    bool writes_folder;         ///< texts: a folder that a run writes to
-    bool tabular;               ///< records: a file name stands for its rows, columns named as keys
-    const bb_pattern *pattern;  ///< groups of records: the group is a pattern
-    /// Keys of the same struct that mean the same otherwise, NULL after the last: set by an
-    /// override, or in a file over its base, this key takes their place.
+    const bb_schema *schema;    ///< for groups and records
+    const char *shorthand;      ///< groups: a plain value is read as {shorthand: value}
+    bool writes_folder;         ///< texts: an output folder of a run
+    bool tabular; ///< records: a file name is read as a table, its columns named as keys
+    const bb_pattern *pattern; ///< groups of records: the group is a pattern
+    /// Keys of the same struct that express the same quantity, NULL after the last: setting this
+    /// key in an override, or in a file over its base, unsets them.
     const char *replaces[BB_KEY_REPLACES];
     const char *meaning; ///< one line for the user
 } bb_key;
 
 struct bb_schema {
     const char *name;
-    size_t bytes; ///< of the struct
+    size_t bytes; ///< size of the struct
     const bb_key *keys;
     bb_index key_count;
 };
 
 #define BB_INTEGER_UNSET PTRDIFF_MIN
 
-/// Holds the numbers of a struct to the ranges of its keys, those of its groups included; lists and
-/// choices are left out. `path` stands before a key's name in the message, "" for none. For structs
-/// that are filled by hand: whoever reads a file checks as it reads. Errors: BB_INVALID.
+/// Checks the numbers of a struct against the ranges of its keys, including those of groups; lists
+/// and choices are skipped. `path` prefixes a key's name in the message, "" for none. For structs
+/// that are filled by hand: readers of files check while they read. Errors: BB_INVALID.
 BB_CHECKED bb_status bb_schema_check(const bb_schema *schema, const void *object, const char *path);
 
 #define BB_SCHEMA(title, type, table)                                                              \

@@ -37,10 +37,10 @@ static void plant(const char *stage, double *values, bb_index count)
     }
 }
 
-// An array looked through by all threads: the lowest index found is the same for any number.
+// Parallel search of an array: the lowest index found is the same for any number of threads.
 typedef struct search {
     const double *values;
-    atomic_ptrdiff_t first; // count: none yet
+    atomic_ptrdiff_t first; // count: none found yet
 } search;
 
 static bb_status look_through(void *context, bb_index begin, bb_index end)

@@ -2,10 +2,10 @@
 //
 // Status codes, messages and traces: how every fallible function reports what went wrong.
 //
-// A function that can fail returns a bb_status. The sentence that explains a failure (what was got,
-// what was expected) and the trace of calls that it passed through are kept per thread, set by
-// BB_FAIL or BB_REQUIRE and extended by BB_TRY. Numerical failures of a computation (a matrix that
-// is not positive definite, an overflow) are not errors: they are outcomes, see core/outcome.h.
+// A function that can fail returns a bb_status. The sentence that explains a failure (the value
+// found, the value expected) and the trace of calls are kept per thread, set by BB_FAIL or
+// BB_REQUIRE and extended by BB_TRY. Numerical failures of a computation (a matrix that is not
+// positive definite, an overflow) are not errors: they are outcomes, see core/outcome.h.
 //
 // Shape of a fallible function:
 //
@@ -44,9 +44,9 @@ typedef enum bb_status {
     BB_IO,          ///< a file or folder cannot be read or written (exit 3)
     BB_MEMORY,      ///< out of memory on the host or a device (exit 4)
     BB_DEVICE,      ///< a device is absent or failed (exit 5)
-    BB_UNSUPPORTED, ///< asked for something this build or device does not offer (exit 2)
-    BB_INTERNAL,    ///< a defect of bitbudget or of a library it calls (exit 6)
-    BB_DIFFERENT,   ///< a comparison that was asked for found differences (exit 1)
+    BB_UNSUPPORTED, ///< not offered by this build or device (exit 2)
+    BB_INTERNAL,    ///< a defect of bitbudget or a library (exit 6)
+    BB_DIFFERENT,   ///< a requested comparison found differences (exit 1)
 } bb_status;
 
 #if defined(__GNUC__)
@@ -70,7 +70,7 @@ const char *bb_status_message(void);
 /// The places that the last failure passed through, one a line, innermost first; "" when none.
 const char *bb_status_trace_text(void);
 
-/// Forgets this thread's record.
+/// Clears this thread's record.
 void bb_status_clear(void);
 
 /// Name of a code, such as "out of memory".
@@ -79,7 +79,7 @@ const char *bb_status_name(bb_status code);
 /// Exit code of the program for a code: 0 to 6.
 int bb_status_exit_code(bb_status code);
 
-/// A snapshot of a thread's record, to carry a failure from a worker to the thread that waits.
+/// A copy of a thread's record, to pass a failure from a worker to the waiting thread.
 typedef struct bb_status_record {
     char message[1024];
     char trace[2048];
@@ -88,11 +88,11 @@ typedef struct bb_status_record {
 void bb_status_save(bb_status_record *record);
 void bb_status_restore(const bb_status_record *record);
 
-/// Puts a subject before the message of a failure: the key that names an unusable file, the file,
-/// the pipeline. BB_OK stays.
+/// Prefixes the message of a failure with a subject: the key that names an unusable file, the file,
+/// the pipeline. BB_OK is unchanged.
 bb_status bb_status_prefix(bb_status status, const char *format, ...) BB_PRINTF(2, 3);
 
-/// Fails with a sentence and goes to `done`.
+/// Fails with a message and goes to `done`.
 #define BB_FAIL(code, ...)                                                                         \
     do {                                                                                           \
         (void)bb_status_set((code), __FILE__, __LINE__, __VA_ARGS__);                              \
@@ -100,7 +100,7 @@ bb_status bb_status_prefix(bb_status status, const char *format, ...) BB_PRINTF(
         goto done;                                                                                 \
     } while (0)
 
-/// Fails unless `condition` holds.
+/// Fails unless `condition` is true.
 #define BB_REQUIRE(condition, code, ...)                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \

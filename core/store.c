@@ -21,7 +21,7 @@ typedef struct block {
     char key[BB_DIGEST_BYTES];
     void *data;
     bb_index bytes;
-    bb_index study; // that used it last
+    bb_index study; // study that last used it
 } block;
 
 static struct {
@@ -72,7 +72,7 @@ const void *bb_store_find(const char *key, bb_index *bytes)
     return NULL;
 }
 
-// Drops what was used longest ago until there is room; false where the study itself uses it.
+// Drops the least recently used blocks until there is room; false if the current study uses them.
 static bool make_room(bb_index bytes)
 {
     while (store.count == BLOCKS || store.used + (double)bytes > store.allowed) {
@@ -105,8 +105,6 @@ const void *bb_store_insert(const char *key, void **data, bb_index bytes)
     return kept;
 }
 
-// Files.
-
 enum { VERSION = 1, BUFFER_BYTES = 1 << 16, SUM_BYTES = BB_DIGEST_BYTES - 1 };
 
 typedef struct head {
@@ -123,7 +121,7 @@ struct bb_store {
     char *path, *key;
 };
 
-// Contents of one file.
+// Output state of one file.
 typedef struct writing {
     const char *path, *kind, *key;
     const bb_store_piece *pieces;
@@ -164,7 +162,7 @@ static bb_status fill(const char *temporary, void *context)
     work->file = fopen(temporary, "wb");
     BB_REQUIRE(work->file != NULL, BB_IO, "cannot write %s '%s': %s", work->kind, work->path,
                strerror(errno));
-    // Remove write permission of others, whatever the umask: such a file would be refused later.
+    // Remove write permission of others, whatever the umask: such a file would be rejected later.
     BB_REQUIRE(fstat(fileno(work->file), &about) == 0 &&
                    fchmod(fileno(work->file), about.st_mode & 07777 & ~(mode_t)S_IWOTH) == 0,
                BB_IO, "cannot write %s '%s': %s", work->kind, work->path, strerror(errno));
@@ -201,7 +199,7 @@ done:
     return status;
 }
 
-// Whether the last bytes are the checksum of all before them.
+// Whether the last bytes are the checksum of all preceding bytes.
 static bb_status verify(const bb_store *file)
 {
     bb_status status = BB_OK;
@@ -211,7 +209,7 @@ static bb_status verify(const bb_store *file)
     BB_TRY(bb_digest_create(&digest));
     BB_TRY(BB_ALLOCATE(BUFFER_BYTES, &buffer));
     rewind(file->file);
-    size_t used = 0; // the last of what is read may be the checksum
+    size_t used = 0; // the last bytes read may be the checksum
     for (size_t got = 1; got > 0; used += got) {
         if (used > SUM_BYTES) {
             bb_digest_add(digest, buffer, used - SUM_BYTES);
@@ -240,11 +238,11 @@ bb_status bb_store_read_new(bb_store *file, void **out, bb_index *bytes)
     char *made = NULL;
     BB_REQUIRE(fread(&length, sizeof length, 1, file->file) == 1 &&
                    fstat(fileno(file->file), &about) == 0 && length <= (uint64_t)about.st_size,
-               BB_IO, "%s '%s' has a piece of %llu bytes, beyond its end", file->kind, file->path,
+               BB_IO, "%s '%s' has a record of %llu bytes, beyond its end", file->kind, file->path,
                (unsigned long long)length);
     BB_TRY(BB_ALLOCATE((bb_index)length + 1, &made));
     BB_REQUIRE(fread(made, 1, (size_t)length, file->file) == (size_t)length, BB_IO,
-               "%s '%s' ends in a piece of %llu bytes", file->kind, file->path,
+               "%s '%s' ends within a record of %llu bytes", file->kind, file->path,
                (unsigned long long)length);
     made[length] = '\0';
     *bytes = (bb_index)length;
@@ -255,13 +253,13 @@ done:
     return status;
 }
 
-// Magic to key; the pieces come next.
+// Checks the header, from the magic number to the key; the pieces follow.
 static bb_status check(bb_store *file)
 {
     bb_status status = BB_OK;
     const char *path = file->path;
     const char *kind = file->kind;
-    char *texts[2] = {NULL, NULL}; // build and kind there
+    char *texts[2] = {NULL, NULL}; // build and kind in the file
     bb_index length = 0;
     head got = {.order = 0};
     BB_REQUIRE(fread(&got, 1, sizeof got, file->file) >= sizeof got.magic &&
@@ -271,7 +269,7 @@ static bb_status check(bb_store *file)
                path, kind);
     BB_TRY(verify(file));
     BB_REQUIRE(got.order == expected_head.order, BB_IO,
-               "%s '%s' comes from a machine of another byte order", kind, path);
+               "%s '%s' was written on a machine with another byte order", kind, path);
     BB_REQUIRE(got.version == VERSION, BB_IO, "%s '%s' has format %llu, expected %d", kind, path,
                (unsigned long long)got.version, VERSION);
     BB_REQUIRE(fseek(file->file, (long)sizeof got, SEEK_SET) == 0, BB_IO, "cannot read %s '%s': %s",
@@ -281,8 +279,8 @@ static bb_status check(bb_store *file)
     BB_REQUIRE(strcmp(texts[1], kind) == 0, BB_INVALID, "'%s' is a %s, expected a %s", path,
                texts[1], kind);
     BB_REQUIRE(strcmp(texts[0], build) == 0, BB_INVALID,
-               "%s '%s' was written by bitbudget %s, this is %s: only the same build goes on bit "
-               "for bit",
+               "%s '%s' was written by bitbudget %s, this is %s: only the same build can continue "
+               "bit for bit",
                kind, path, texts[0], build);
     BB_TRY(bb_store_read_new(file, (void **)&file->key, &length));
 done:
@@ -307,7 +305,7 @@ bb_status bb_store_open(const char *path, const char *kind, bb_store **out)
     file = NULL;
 done:
     bb_store_close(&file);
-    return status == BB_UNSUPPORTED ? BB_IO : status; // not trusted
+    return status == BB_UNSUPPORTED ? BB_IO : status; // the file is not trusted
 }
 
 const char *bb_store_key(const bb_store *file)
@@ -321,7 +319,7 @@ bb_status bb_store_read(bb_store *file, void *data, bb_index bytes)
     uint64_t stored = 0;
     BB_REQUIRE(fread(&stored, sizeof stored, 1, file->file) == 1 && stored == (uint64_t)bytes &&
                    fread(data, 1, (size_t)bytes, file->file) == (size_t)bytes,
-               BB_IO, "%s '%s' has a piece of %llu bytes, expected %td", file->kind, file->path,
+               BB_IO, "%s '%s' has a record of %llu bytes, expected %td", file->kind, file->path,
                (unsigned long long)stored, bytes);
 done:
     return status;
@@ -372,7 +370,7 @@ done:
 
 void bb_store_reject(bb_store **file)
 {
-    bb_log_warning("%s%s%s; it is computed anew", *file == NULL ? "" : (*file)->path,
+    bb_log_warning("%s%s%s; recomputing", *file == NULL ? "" : (*file)->path,
                    *file == NULL ? "" : ": ", bb_status_message());
     bb_status_clear();
     bb_store_close(file);
@@ -390,7 +388,7 @@ bb_status bb_store_load(const char *folder, const char *kind, const char *key, b
     }
     status = bb_store_open(path, kind, out);
     if (status == BB_OK && strcmp(bb_store_key(*out), key) != 0) {
-        status = bb_status_set(BB_INVALID, __FILE__, __LINE__, "the key in it is another");
+        status = bb_status_set(BB_INVALID, __FILE__, __LINE__, "its key differs");
     }
     if (status != BB_OK && status != BB_MEMORY) {
         bb_store_reject(out);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keyed store of data that can be computed again or gone on from: blocks that one study of a
-// process leaves to the next, and files of pieces.
+// Keyed store of data that can be recomputed or resumed from: in memory, blocks shared by the
+// studies of a process; on disk, files of pieces.
 //
-// Layout of a file, in the byte order of the machine: magic, byte-order mark, version of the
-// layout; then build, kind, key and each piece as its length in bytes (64 bits) and its bytes; last
-// the XXH3-128 of all before it, as 32 hexadecimal digits. Files are whole or absent
-// (core/file.h). One that is another user's, or that everybody can write, is not opened.
+// Layout of a file, in the machine's byte order: magic number, byte-order mark, layout version;
+// then build, kind, key and each piece as its length in bytes (64 bits) and its bytes; last the
+// XXH3-128 of everything before it, as 32 hexadecimal digits. Files are complete or absent
+// (core/file.h). Files of another user or world-writable files are not opened.
 //
-// Limits: a file is read by the build that wrote it. Nothing deletes old files of a folder.
+// Limits: a file can only be read by the build that wrote it. Old files of a folder are never
+// deleted.
 #ifndef BB_CORE_STORE_H
 #define BB_CORE_STORE_H
 
@@ -16,69 +17,69 @@
 
 #include <stdbool.h>
 
-/// Blocks of at most `bytes` in all are kept from now on; 0: none, and those there are go. Blocks
-/// of a larger limit stay until there is no room for another.
+/// Limits the total size of blocks to `bytes` from now on; 0 drops all. Blocks stored under a
+/// larger limit stay until there is no room for another.
 void bb_store_allow(double bytes);
 
-/// Whether a block of so many bytes could be kept.
+/// Whether a block of that size could be stored.
 bool bb_store_has_room(double bytes);
 
-/// A study begins: blocks of the studies before it may be dropped from now on, the one that was
-/// used longest ago first.
+/// Starts a study: blocks of earlier studies may be dropped from now on, the least recently used
+/// first.
 void bb_store_next_study(void);
 
-/// The block of a key, a text of all that it depends on; NULL where there is none. `*bytes` is its
-/// size. It stays in place during the study.
+/// The block of a key, a text of everything that it depends on; NULL if there is none. `*bytes` is
+/// its size. It stays valid during the study.
 const void *bb_store_find(const char *key, bb_index *bytes);
 
-/// Takes the block `*data`, of core/memory.h, into the store, whose key is not there yet; NULL
-/// where there is no room, and it is then still the caller's.
+/// Moves the block `*data`, from core/memory.h, into the store under a new key; NULL if there is no
+/// room, and the caller then still owns it.
 const void *bb_store_insert(const char *key, void **data, bb_index bytes);
 
-/// Borrowed bytes: of a list that serves writers and readers alike.
+/// Borrowed bytes: one list serves both writing and reading.
 typedef struct bb_store_piece {
     const void *data;
     bb_index bytes;
 } bb_store_piece;
 
-/// A file that is open for reading.
+/// A file open for reading.
 typedef struct bb_store bb_store;
 
-/// Writes `pieces` [count] to `path` in place of what stands there, once all is on the disk. `kind`
-/// is the noun of messages. Errors: BB_IO, and the file that stood there stays; BB_MEMORY.
+/// Writes `pieces` [count] to `path`, replacing an existing file once all is on the disk. `kind` is
+/// the noun in messages. Errors: BB_IO, and the existing file stays; BB_MEMORY.
 BB_CHECKED bb_status bb_store_write(const char *path, const char *kind, const char *key,
                                     const bb_store_piece *pieces, bb_index count);
 
-/// Opens a file and compares its checksum. Errors: BB_IO (it cannot be read, others can write it,
-/// it is no such file, is truncated or corrupted), BB_INVALID (of another build or kind),
-/// BB_MEMORY. Owner of `*out`: the caller.
+/// Opens a file and verifies its checksum. Errors: BB_IO (unreadable, writable by others, not such
+/// a file, truncated or corrupted), BB_INVALID (of another build or kind), BB_MEMORY. Owner of
+/// `*out`: the caller.
 BB_CHECKED bb_status bb_store_open(const char *path, const char *kind, bb_store **out);
 
-/// Its key, for the caller to compare.
+/// The key of a file, for the caller to compare.
 const char *bb_store_key(const bb_store *file);
 
-/// Reads the next piece, which is to have `bytes` bytes. Errors: BB_IO.
+/// Reads the next piece, which must have `bytes` bytes. Errors: BB_IO.
 BB_CHECKED bb_status bb_store_read(bb_store *file, void *data, bb_index bytes);
 
-/// Reads the next piece, of whatever size, and a zero byte behind it. Owner of `*out`: the caller.
-/// Errors: BB_IO, BB_MEMORY.
+/// Reads the next piece, of any size, and appends a zero byte. Owner of `*out`: the caller. Errors:
+/// BB_IO, BB_MEMORY.
 BB_CHECKED bb_status bb_store_read_new(bb_store *file, void **out, bb_index *bytes);
 
-/// Reads the next pieces into the memory that they list. Errors: those of bb_store_read.
+/// Reads the next pieces into the listed memory. Errors: those of bb_store_read.
 BB_CHECKED bb_status bb_store_read_list(bb_store *file, const bb_store_piece *pieces,
                                         bb_index count);
 void bb_store_close(bb_store **file);
 
-/// Path of the file of a key in `folder`. Owner: the caller.
+/// Path in `folder` of the file of a key. Owner: the caller.
 BB_CHECKED bb_status bb_store_path(const char *folder, const char *kind, const char *key,
                                    char **out);
 
-/// bb_store_write to that path in `folder`, which is made when it is missing.
+/// bb_store_write to that path in `folder`, which is created if it is missing.
 BB_CHECKED bb_status bb_store_save(const char *folder, const char *kind, const char *key,
                                    const bb_store_piece *pieces, bb_index count);
 
-/// The file of a key in `folder`; NULL where there is none, or none that can be used, of which a
-/// warning gives the reason. Errors: BB_MEMORY.
+/// Opens the file of a key in `folder`; NULL if there is none or none is usable, with a warning
+/// that gives the reason. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_store_load(const char *folder, const char *kind, const char *key,
                                    bb_store **out);
 

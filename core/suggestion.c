@@ -50,7 +50,7 @@ void bb_suggestion_consider(const char *word, const char *candidate, bb_index *d
 {
     bb_index found = bb_suggestion_distance(word, candidate);
     bb_index length = (bb_index)strlen(word);
-    // "spacing" for "spacing_mm": the unit was left out, which many edits away is still near.
+    // "spacing" for "spacing_mm": accepts a missing unit, although that is many edits.
     bool part = strncmp(candidate, word, (size_t)length) == 0 && candidate[length] == '_';
     if (part) {
         found = least(found, 2);

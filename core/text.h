@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A growing string: messages, tables and YAML are written into one.
+// A growing string for messages, tables and YAML.
 #ifndef BB_CORE_TEXT_H
 #define BB_CORE_TEXT_H
 
@@ -16,16 +16,16 @@ typedef struct bb_text {
     bb_index capacity;
 } bb_text;
 
-/// Appends a formatted piece. Errors: BB_MEMORY, and the text is then unchanged.
+/// Appends formatted text. Errors: BB_MEMORY, and the text is then unchanged.
 BB_CHECKED bb_status bb_text_add(bb_text *text, const char *format, ...) BB_PRINTF(2, 3);
 BB_CHECKED bb_status bb_text_add_list(bb_text *text, const char *format, va_list arguments)
     BB_PRINTF(2, 0);
 
-/// Appends `length` bytes as they are.
+/// Appends `length` bytes unchanged.
 BB_CHECKED bb_status bb_text_add_bytes(bb_text *text, const char *bytes, bb_index length);
 
-/// Writes a text that may be another's to a terminal or file: control characters but for line ends
-/// and tabs, which would steer a terminal, become '?'.
+/// Writes untrusted text to a terminal or file: control characters, which could control a terminal,
+/// become '?', except line ends and tabs.
 void bb_text_print(const char *text, FILE *out);
 
 /// The string, "" while empty; valid until the next change.

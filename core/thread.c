@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COPIED_BYTES = 1 << 20 }; // by a task
+enum { COPIED_BYTES = 1 << 20 }; // per task
 
 // The loop that the pool works on. One loop at a time: nested loops run on their own thread.
 typedef struct loop {
@@ -33,7 +33,7 @@ typedef struct pool {
     pthread_cond_t finish;
     pthread_t *workers; // [worker_count]
     bb_index worker_count;
-    bb_index ready; // of the workers: those that wait for a loop or have served one
+    bb_index ready; // workers that wait for a loop or have served one
     bb_index busy;
     unsigned long generation;
     bool stopping;
@@ -46,7 +46,7 @@ static pool shared = {.lock = PTHREAD_MUTEX_INITIALIZER,
 
 static _Thread_local bool inside_loop;
 static _Thread_local bool is_worker;
-static _Thread_local pool *own; // of a side thread; NULL: the shared one
+static _Thread_local pool *own; // pool of a side thread; NULL: the shared one
 
 static pool *pool_here(void)
 {
@@ -130,8 +130,8 @@ void bb_threads_stop(void)
     stop_workers(&shared);
 }
 
-// A thread that is still starting may hold a lock of its run-time library, which a child process
-// forked then would wait for in vain; one that waits for a loop holds none.
+// A thread that is still starting may hold a lock of its run-time library, on which a forked child
+// would wait forever; a thread that waits for a loop holds none.
 static void await_workers(pool *crew)
 {
     pthread_mutex_lock(&crew->lock);
@@ -141,7 +141,7 @@ static void await_workers(pool *crew)
     pthread_mutex_unlock(&crew->lock);
 }
 
-// Workers of a pool without any, for loops of `count` threads.
+// Starts the workers of an empty pool, for loops of `count` threads.
 static bb_status start_workers(pool *crew, bb_index count)
 {
     bb_status status = BB_OK;
@@ -289,7 +289,7 @@ bb_status bb_side_thread_widen(bb_index threads)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(is_worker && own == NULL && threads >= 1, BB_INTERNAL,
-               "loops of %td threads, expected 1 or more, once in a side thread", threads);
+               "loops of %td threads: expected 1 or more, once per side thread", threads);
     BB_TRY(BB_ZEROED(1, &own));
     (void)pthread_mutex_init(&own->lock, NULL);
     (void)pthread_cond_init(&own->start, NULL);

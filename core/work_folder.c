@@ -21,15 +21,15 @@
 
 enum { POLL_MS = 10, POLL_NS = 1000000, MOST_TRIES = 500, MOST_DEPTH = 8, BLOCK_BYTES = 4096 };
 
-// A handler may come at any time: it reads a folder only while it is HELD. While its program is
-// STARTING, signals are blocked in the thread that starts it, so that a handler in another thread
-// can wait for the number of the process.
+// A handler may run at any time: it reads a folder only while it is HELD. While its program is
+// STARTING, signals are blocked in the starting thread, so that a handler in another thread can
+// wait for the process id.
 enum { FREE, CHANGING, STARTING, HELD };
 
 struct bb_work_folder {
     atomic_int state;
     int descriptor;
-    pid_t process; // 0: none runs
+    pid_t process; // 0: none is running
     char path[BB_DISK_PATH_BYTES];
 };
 
@@ -49,7 +49,7 @@ bb_status bb_work_folder_create(const char *purpose, bb_work_folder **out)
             folder = &folders[i];
         }
     }
-    BB_REQUIRE(folder != NULL, BB_INTERNAL, "cannot make a folder to %s: %d are in use", purpose,
+    BB_REQUIRE(folder != NULL, BB_INTERNAL, "cannot create a folder to %s: %d are in use", purpose,
                BB_WORK_FOLDERS);
     folder->process = 0;
     folder->descriptor = -1;
@@ -61,7 +61,7 @@ bb_status bb_work_folder_create(const char *purpose, bb_work_folder **out)
         made && (folder->descriptor =
                      open(folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0;
     const int error = errno;
-    // In a folder of all without its sticky bit it may be another's by now.
+    // In a world-writable folder without the sticky bit it may have been replaced by now.
     const bool own = opened && fstat(folder->descriptor, &about) == 0 &&
                      about.st_uid == geteuid() && (about.st_mode & 0777) == S_IRWXU;
     if (!own && folder->descriptor >= 0) {
@@ -71,16 +71,17 @@ bb_status bb_work_folder_create(const char *purpose, bb_work_folder **out)
         (void)rmdir(folder->path);
     }
     atomic_store(&folder->state, own ? HELD : FREE);
-    BB_REQUIRE(opened, BB_IO, "cannot make a folder to %s, in '%s': %s (TMPDIR names another)",
-               purpose, parent, strerror(error));
-    BB_REQUIRE(own, BB_IO, "the folder to %s, in '%s', was exchanged (TMPDIR names another)",
+    BB_REQUIRE(opened, BB_IO,
+               "cannot create a folder to %s, in '%s': %s (set TMPDIR to another folder)", purpose,
+               parent, strerror(error));
+    BB_REQUIRE(own, BB_IO, "the folder to %s, in '%s', was replaced (set TMPDIR to another folder)",
                purpose, parent);
     *out = folder;
 done:
     return status;
 }
 
-// An entry as the kernel lists it: opendir allocates, which no handler may.
+// An entry as listed by the kernel: opendir allocates, which is not allowed in a handler.
 struct entry {
     uint64_t inode;
     int64_t offset;
@@ -89,7 +90,7 @@ struct entry {
     char name[];
 };
 
-// Removes all that is in a folder, as far as it can be. Async-signal-safe.
+// Removes the contents of a folder as far as possible. Async-signal-safe.
 static void empty(int descriptor, int depth)
 {
     _Alignas(struct entry) char block[BLOCK_BYTES];
@@ -114,7 +115,7 @@ static void empty(int descriptor, int depth)
     }
 }
 
-// Ends the program and removes the folder; processes that are ended may still make a file.
+// Ends the program and removes the folder; processes that are being ended may still create a file.
 static void remove_all(const bb_work_folder *folder)
 {
     const struct timespec pause = {.tv_nsec = POLL_NS};
@@ -130,7 +131,7 @@ static void remove_all(const bb_work_folder *folder)
     }
 }
 
-// HELD until it is removed: a handler that runs in between removes the rest.
+// Stays HELD until it is removed: a handler that runs in between removes the rest.
 void bb_work_folder_remove(bb_work_folder **folder)
 {
     if (*folder != NULL && atomic_load(&(*folder)->state) == HELD) {
@@ -194,9 +195,8 @@ done:
     return status;
 }
 
-// In the child, which has the parent's memory until it is another program: only calls of the
-// system. A group of its own, so that all that it starts can be ended; signals as a shell would
-// leave them.
+// Runs in the child, which shares the parent's memory until exec: only system calls. A process
+// group of its own, so that all its descendants can be ended; signals as a shell would set them.
 static _Noreturn void become(const bb_work_folder *folder, const bb_work_program *program,
                              int words, pid_t parent, int report)
 {
@@ -206,13 +206,14 @@ static _Noreturn void become(const bb_work_folder *folder, const bb_work_program
     (void)setpgid(0, 0);
     for (size_t i = 0; i < sizeof usual / sizeof *usual; ++i) {
         struct sigaction present;
-        const bool ends = i >= 2; // ignored (nohup), these stay so
+        const bool ends = i >= 2; // ignored signals (nohup) stay ignored
         if (!ends || (sigaction(usual[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN)) {
             (void)signal(usual[i], SIG_DFL);
         }
     }
     const int nothing = open("/dev/null", O_RDONLY);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && // it may be gone already
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
+        getppid() == parent && // the parent may have ended already
         fchdir(folder->descriptor) == 0 && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
         dup2(words, STDOUT_FILENO) >= 0 && dup2(words, STDERR_FILENO) >= 0) {
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -226,8 +227,8 @@ static _Noreturn void become(const bb_work_folder *folder, const bb_work_program
     _exit(127);
 }
 
-// Starts the program; no fork, which would copy the tables of a large process's memory. The child
-// reports by a pipe that becoming another program closes: under a sanitizer vfork may be fork.
+// Starts the program without fork, which would copy the page tables of a large process. The child
+// reports errors by a pipe that exec closes: under a sanitizer vfork may be fork.
 static int start(bb_work_folder *folder, const bb_work_program *program, int words)
 {
     int error = 0;
@@ -259,7 +260,7 @@ static int start(bb_work_folder *folder, const bb_work_program *program, int wor
     return error;
 }
 
-// Reads what there is; what no longer fits is dropped. Closes the pipe at its end.
+// Reads the available output and drops what does not fit. Closes the pipe at its end.
 static void read_words(int *words, char *said, size_t room, size_t *said_bytes)
 {
     char block[BLOCK_BYTES];
@@ -270,7 +271,7 @@ static void read_words(int *words, char *said, size_t room, size_t *said_bytes)
         memcpy(said + *said_bytes, block, bytes);
         *said_bytes += bytes;
         if (*said_bytes == room) {
-            break; // the caller looks at the clock meanwhile
+            break; // the caller checks the time limit meanwhile
         }
     }
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) {
@@ -301,7 +302,7 @@ static void await(bb_work_folder *folder, double seconds, int *words, char *said
         }
         end->is_late = bb_clock_ns() >= limit;
     }
-    // All that it started goes with it; its number is its own as long as it was not waited for.
+    // Kills the whole group; its id is not reused before the process has been waited for.
     if (!end->reaped) {
         (void)kill(-folder->process, SIGKILL);
     }

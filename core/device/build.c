@@ -9,7 +9,7 @@ struct bb_build {
     void *state;
 };
 
-enum { LINE_BYTES = 400 }; // of a log, in a message
+enum { LINE_BYTES = 400 }; // of a compiler log, quoted in a message
 
 static const bb_build_ops *const kinds[BB_DEVICE_KIND_COUNT] = {
     [BB_DEVICE_CPU] = &bb_build_cpu_ops,
@@ -73,7 +73,7 @@ static bb_status check_shape(const char *entry, const bb_launch_shape *shape)
                    shape->groups[d], shape->group_items[d], d);
         BB_REQUIRE(!__builtin_mul_overflow(items, shape->groups[d], &items) &&
                        !__builtin_mul_overflow(items, shape->group_items[d], &items),
-                   BB_UNSUPPORTED, "%s: more work-items than can be counted", entry);
+                   BB_UNSUPPORTED, "%s: the number of work-items overflows", entry);
     }
     BB_REQUIRE(shape->cpu_grain >= 1, BB_INVALID, "%s: cpu_grain %td, expected at least 1", entry,
                shape->cpu_grain);
@@ -131,10 +131,10 @@ bb_status bb_build_fail(const char *compiler, const bb_text *log)
     }
     const size_t bytes = strcspn(line, "\n");
     if (bytes == 0) {
-        return bb_status_set(BB_INVALID, __FILE__, __LINE__, "%s refuses the source without a word",
-                             compiler);
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                             "%s rejects the source without a message", compiler);
     }
-    return bb_status_set(BB_INVALID, __FILE__, __LINE__, "%s refuses the source: %.*s", compiler,
+    return bb_status_set(BB_INVALID, __FILE__, __LINE__, "%s rejects the source: %.*s", compiler,
                          (int)(bytes < LINE_BYTES ? bytes : LINE_BYTES), line);
 }
 

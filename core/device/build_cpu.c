@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds of the cpu: a shared object of the host's compiler, or one that was compiled beforehand
-// where there is no compiler, its entries over ranges of items by the thread pool.
+// Builds for the cpu: a shared object from the host compiler, or a prebuilt one if there is no
+// compiler; the thread pool runs its entries over ranges of items.
 #include "core/device/build_ops.h"
 #include "core/device/host_compiler.h"
 #include "core/device/prebuilt.h"
@@ -21,15 +21,15 @@
 
 typedef void (*entry_function)(const void *const *arguments, int64_t begin, int64_t end);
 
-// Shared object of a compiled text, and its origin.
+// Shared object of a compiled source and its origin.
 typedef struct loaded_object {
     void *library;
     const char *flags; // static text
     bool is_prebuilt;
 } loaded_object;
 
-// A text that was compiled and loaded. It stays for a while after its last use, since experiments
-// ask for the same kernels again and a compiler takes a tenth of a second.
+// A source that was compiled and loaded. It stays cached for a while after its last use:
+// experiments request the same kernels again, and a compilation costs a tenth of a second.
 typedef struct loaded_text {
     char *text;
     char *compiler_name;
@@ -45,12 +45,12 @@ static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct cpu_build {
     loaded_object object;
-    bool is_kept;                 // its object is that of a kept text
-    const struct link_map *place; // of the library among those loaded
+    bool is_kept;                 // the object belongs to a cached text
+    const struct link_map *place; // handle in the list of loaded libraries
     char compiler[256];
 } cpu_build;
 
-// The compiler says what it is in what it makes.
+// Exports the compiler's version from the compiled object.
 static const char version_text[] =
     "\n#ifdef __clang__\nconst char bb_compiler_version[] = __VERSION__;\n"
     "#else\nconst char bb_compiler_version[] = \"GCC \" __VERSION__;\n#endif\n";
@@ -65,7 +65,7 @@ static void forget(loaded_text *text)
     *text = (loaded_text){.text = NULL};
 }
 
-// Takes a text that is loaded already; false where there is none.
+// Gets a source that is already loaded; false if there is none.
 static bool take_kept(const char *text, const char *name, cpu_build *cpu)
 {
     (void)pthread_mutex_lock(&kept_lock);
@@ -82,7 +82,7 @@ static bool take_kept(const char *text, const char *name, cpu_build *cpu)
     return cpu->is_kept;
 }
 
-// Keeps a loaded text in the place of one that is not used, the one longest without a use.
+// Caches a loaded source in place of the least recently used one that nothing uses.
 static void keep(const char *text, const char *name, cpu_build *cpu)
 {
     loaded_text *place = NULL;
@@ -97,7 +97,7 @@ static void keep(const char *text, const char *name, cpu_build *cpu)
         *place = (loaded_text){strdup(text), strdup(name), cpu->object, 1, ++use_count};
         if (place->text != NULL && place->compiler_name != NULL) {
             cpu->is_kept = true;
-        } else { // it is compiled again next time
+        } else { // compiled again next time
             place->object.library = NULL;
             forget(place);
         }
@@ -138,7 +138,7 @@ static void destroy(void **build)
     bb_memory_release(build);
 }
 
-// Into the folder of prebuilt forms, where it is not there yet, and from there.
+// Compiles into the folder of prebuilt kernels unless the file exists, and loads it from there.
 static bb_status load_made(const char *text, bb_text *log, loaded_object *out)
 {
     bb_status status = bb_prebuilt_load(text, &out->flags, &out->library);
@@ -153,16 +153,16 @@ done:
     return status;
 }
 
-// Once a process: each record of what ran has it too.
+// Logged once per process; each record of a run has it too.
 static void tell_prebuilt(const char *lack)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&told)) {
-        bb_log_info("kernels run as they were prebuilt: %s", lack);
+        bb_log_info("using prebuilt kernels: %s", lack);
     }
 }
 
-// Compiled here or, without a compiler, beforehand.
+// Compiles on this host or, without a compiler, loads the prebuilt kernel.
 static bb_status load(const char *text, bb_text *log, loaded_object *out)
 {
     bb_status status = BB_OK;
@@ -206,11 +206,12 @@ static bb_status create(bb_device *device, const char *source, bb_text *log, voi
     const loaded_object *object = &cpu->object;
     const char *version = dlsym(object->library, "bb_compiler_version");
     BB_REQUIRE(version != NULL && dlinfo(object->library, RTLD_DI_LINKMAP, &cpu->place) == 0,
-               BB_INVALID, "%s compiled another text than the one given", bb_host_compiler_name());
+               BB_INVALID, "%s compiled a different source from the one given",
+               bb_host_compiler_name());
     (void)snprintf(cpu->compiler, sizeof cpu->compiler, "%.60s, %.60s, %s",
                    object->is_prebuilt ? "prebuilt" : bb_host_compiler_name(), version,
                    object->flags);
-    if (!is_loaded && log->length == 0) { // what a compiler says is said each time
+    if (!is_loaded && log->length == 0) { // compiler messages are repeated each time
         keep(text, bb_host_compiler_name(), cpu);
     }
     *out = build;
@@ -221,7 +222,7 @@ done:
     return status;
 }
 
-// Names of libraries that the object needs are no entries.
+// Symbols of libraries that the object links are not entries.
 static bb_status find_entry(const cpu_build *cpu, const char *entry, entry_function *out)
 {
     bb_status status = BB_OK;
@@ -231,7 +232,7 @@ static bb_status find_entry(const cpu_build *cpu, const char *entry, entry_funct
     BB_REQUIRE(address != NULL && dladdr1(address, &about, &place, RTLD_DL_LINKMAP) != 0 &&
                    place == cpu->place,
                BB_INVALID, "the source has no entry '%s'", entry);
-    *(void **)out = address; // POSIX has addresses of functions come as those of objects
+    *(void **)out = address; // POSIX lets function addresses be returned as object pointers
 done:
     return status;
 }

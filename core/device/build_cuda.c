@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds of a cuda device: a module of NVRTC's, loaded and launched by the driver in the context
-// and on the stream that the runtime has for the device. All calls go through bb_device_launch,
-// which makes the device the current one and hands its stream. Open devices of one GPU share the
-// module of a text, so that each is compiled once however many streams it runs on.
+// Builds for a cuda device: a module compiled by NVRTC, loaded and launched by the driver in the
+// context and on the stream of the runtime. All calls go through bb_device_launch, which makes the
+// device current and passes its stream. Open devices of one GPU share the module of a source, so
+// each is compiled once whatever the number of streams.
 #include "core/device/build_ops.h"
 #include "core/device/nvrtc_cuda.h"
 #include "core/memory.h"
@@ -28,31 +28,31 @@ static struct {
 #define MEMBER(name) __typeof__(name) *(name);
     FUNCTIONS(MEMBER)
 #undef MEMBER
-    /// Of drivers since 12.4; NULL: arguments are not checked.
+    /// In drivers since 12.4; NULL: arguments are not checked.
     CUresult (*cuFuncGetParamInfo)(CUfunction function, size_t index, size_t *offset,
                                    size_t *bytes);
     bool found;
 } driver;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-enum { MOST_GROUPS_X = 2147483647, MOST_GROUPS_Y = 65535 }; // of every architecture
+enum { MOST_GROUPS_X = 2147483647, MOST_GROUPS_Y = 65535 }; // for every architecture
 
-// A module that is loaded on a GPU.
+// A module loaded on a GPU.
 typedef struct shared_module {
     struct shared_module *next;
     int ordinal;
     char *source;
     CUmodule module;
-    bb_index users; // builds
+    bb_index users; // number of builds that use it
 } shared_module;
 
 static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
-static shared_module *modules; // under the lock
+static shared_module *modules; // protected by the lock
 
 typedef struct cuda_build {
     bb_device *device;
-    shared_module *shared; // NULL: not yet
-    CUmodule module;       // of that
+    shared_module *shared; // NULL: not yet loaded
+    CUmodule module;       // module of `shared`
     size_t local_bytes;
     char compiler[128];
 } cuda_build;
@@ -61,7 +61,7 @@ static void load_driver(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     driver.found = library != NULL;
-    // POSIX has addresses of functions come as those of objects.
+    // POSIX lets function addresses be returned as object pointers.
 #define FIND(name)                                                                                 \
     *(void **)&driver.name = library == NULL ? NULL : dlsym(library, #name);                       \
     driver.found = driver.found && driver.name != NULL;
@@ -84,7 +84,7 @@ static bb_status check(CUresult result, const char *call, int line)
 
 #define DRIVER_TRY(call) BB_TRY(check(driver.call, #call, __LINE__))
 
-// Does `run` with the device as the current one.
+// Calls `run` with the device as the current one.
 static bb_status enter(bb_device *device, const char *name, bb_kernel_run run, void *task)
 {
     const bb_kernel kernel = {.name = name, .run[BB_DEVICE_CUDA] = run};
@@ -164,7 +164,7 @@ done:
     return status;
 }
 
-// The last user unloads it; each waits for what it queued itself, which needs the module.
+// The last user unloads it; each build waits for its own queued work, which needs the module.
 static bb_status unload_module(bb_queue *queue, bb_index begin, bb_index end, void *arguments)
 {
     bb_status status = BB_OK;
@@ -202,7 +202,7 @@ static bb_status create(bb_device *device, const char *source, bb_text *log, voi
     void *made = NULL;
     char version[32];
     (void)pthread_once(&once, load_driver);
-    BB_REQUIRE(driver.found, BB_UNSUPPORTED, "no CUDA driver: libcuda.so.1 lacks or is too old");
+    BB_REQUIRE(driver.found, BB_UNSUPPORTED, "no CUDA driver: libcuda.so.1 is missing or too old");
     BB_TRY(bb_memory_zeroed(1, sizeof(cuda_build), &made));
     cuda_build *build = made;
     build->device = device;
@@ -284,7 +284,7 @@ static size_t bytes_of(const bb_launch_argument *argument)
     return argument->scalar != NULL ? argument->scalar_bytes : sizeof argument->block;
 }
 
-// The driver itself reads as many bytes as the entry takes, from wherever.
+// The driver reads as many bytes as the entry declares, from any address.
 static bb_status check_arguments(CUfunction function, const call *task)
 {
     bb_status status = BB_OK;
@@ -293,7 +293,7 @@ static bb_status check_arguments(CUfunction function, const call *task)
     for (bb_index i = 0; driver.cuFuncGetParamInfo != NULL && i < task->count; ++i) {
         const CUresult result = driver.cuFuncGetParamInfo(function, (size_t)i, &offset, &bytes);
         BB_REQUIRE(result == CUDA_SUCCESS && bytes == bytes_of(&task->arguments[i]), BB_INVALID,
-                   "%s: argument %td is refused: a %s of %zu bytes", task->entry, i,
+                   "%s: argument %td is invalid: a %s of %zu bytes", task->entry, i,
                    task->arguments[i].scalar != NULL ? "scalar" : "block",
                    bytes_of(&task->arguments[i]));
     }
@@ -319,21 +319,22 @@ static bb_status launch_entry(bb_queue *queue, bb_index begin, bb_index end, voi
     BB_TRY(find_group_limit(function, &items));
     BB_TRY(bb_build_check_group(task->entry, shape, items));
     BB_REQUIRE(shape->groups[0] <= MOST_GROUPS_X && shape->groups[1] <= MOST_GROUPS_Y,
-               BB_UNSUPPORTED, "%s: %td x %td work-groups, the device's limit is %d x %d",
+               BB_UNSUPPORTED, "%s: %td x %td work-groups; the device's limit is %d x %d",
                task->entry, shape->groups[0], shape->groups[1], MOST_GROUPS_X, MOST_GROUPS_Y);
     BB_TRY(check_arguments(function, task));
     for (bb_index i = 0; i < task->count; ++i) {
         const bb_launch_argument *argument = &task->arguments[i];
         const void *place = argument->scalar != NULL ? argument->scalar : &argument->block;
-        places[i] = (void *)(uintptr_t)place; // the driver only reads
+        places[i] = (void *)(uintptr_t)place; // read-only for the driver
     }
     const CUresult result =
         driver.cuLaunchKernel(function, (unsigned)shape->groups[0], (unsigned)shape->groups[1], 1,
                               (unsigned)shape->group_items[0], (unsigned)shape->group_items[1], 1,
                               0, (CUstream)queue, places, NULL);
-    BB_REQUIRE(result != CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, BB_UNSUPPORTED,
-               "%s: work-groups of %td x %td items want more registers or memory than there are",
-               task->entry, shape->group_items[0], shape->group_items[1]);
+    BB_REQUIRE(
+        result != CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, BB_UNSUPPORTED,
+        "%s: work-groups of %td x %td items exceed the registers or shared memory of the device",
+        task->entry, shape->group_items[0], shape->group_items[1]);
     BB_TRY(check(result, "cuLaunchKernel", __LINE__));
 done:
     return status;

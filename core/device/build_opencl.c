@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds of an opencl device: a program of its own compiler, one kernel object an entry.
+// Builds for an opencl device: a program of its own compiler, one kernel object per entry.
 #include "core/device/build_ops.h"
 #include "core/device/device_opencl.h"
 #include "core/memory.h"
@@ -24,7 +24,7 @@ typedef struct opencl_build {
     char compiler[320];
 } opencl_build;
 
-// OpenCL C contracts unless it is told not to; lines are counted from the source's first.
+// OpenCL C contracts by default; line numbers count from the first line of the source.
 static const char head[] = "#pragma OPENCL FP_CONTRACT OFF\n#line 1\n";
 
 static void destroy(void **build)
@@ -195,7 +195,7 @@ static bb_status set_arguments(const opencl_build *build, const opencl_entry *en
             scalar ? argument->scalar : &block);
         BB_REQUIRE(error != CL_INVALID_ARG_INDEX && error != CL_INVALID_ARG_SIZE &&
                        error != CL_INVALID_ARG_VALUE && error != CL_INVALID_MEM_OBJECT,
-                   BB_INVALID, "%s: argument %td is refused: %s of %zu bytes, OpenCL error %d",
+                   BB_INVALID, "%s: argument %td is invalid: %s of %zu bytes, OpenCL error %d",
                    entry->name, i, scalar ? "a scalar" : "a block",
                    scalar ? argument->scalar_bytes : sizeof block, error);
         BB_TRY(bb_opencl_library_check(error, "clSetKernelArg", __FILE__, __LINE__));
@@ -224,13 +224,12 @@ static bb_status launch(void *build, const char *entry, const bb_launch_shape *s
         NULL);
     BB_REQUIRE(error != CL_INVALID_KERNEL_ARGS, BB_INVALID, "%s has more than %td arguments", entry,
                count);
-    BB_REQUIRE(
-        error != CL_INVALID_WORK_GROUP_SIZE && error != CL_INVALID_WORK_ITEM_SIZE &&
-            error != CL_INVALID_GLOBAL_WORK_SIZE && error != CL_OUT_OF_RESOURCES,
-        BB_UNSUPPORTED,
-        "%s: %td x %td work-groups of %td x %td items are refused by the device (OpenCL error %d)",
-        entry, shape->groups[0], shape->groups[1], shape->group_items[0], shape->group_items[1],
-        error);
+    BB_REQUIRE(error != CL_INVALID_WORK_GROUP_SIZE && error != CL_INVALID_WORK_ITEM_SIZE &&
+                   error != CL_INVALID_GLOBAL_WORK_SIZE && error != CL_OUT_OF_RESOURCES,
+               BB_UNSUPPORTED,
+               "%s: the device rejects %td x %td work-groups of %td x %td items (OpenCL error %d)",
+               entry, shape->groups[0], shape->groups[1], shape->group_items[0],
+               shape->group_items[1], error);
     BB_TRY(bb_opencl_library_check(error, "clEnqueueNDRangeKernel", __FILE__, __LINE__));
 done:
     return status;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of one kind of device that compiles source, for core/device alone; see build.h.
+// Operations table of one kind of device that compiles source, for core/device only; see build.h.
 #ifndef BB_CORE_DEVICE_BUILD_OPS_H
 #define BB_CORE_DEVICE_BUILD_OPS_H
 
 #include "core/device/build.h"
 #include "core/text.h"
 
-/// `build` is what `create` made. Shapes and arguments were checked against build.h; whether they
-/// keep to the limits of the entry is for `launch` to say.
+/// `build` comes from `create`. Shapes and arguments are already validated as build.h requires;
+/// `launch` checks the limits of the entry.
 typedef struct bb_build_ops {
     bb_status (*create)(bb_device *device, const char *source, bb_text *log, void **build);
     void (*destroy)(void **build);
@@ -20,22 +20,22 @@ typedef struct bb_build_ops {
 } bb_build_ops;
 
 extern const bb_build_ops bb_build_cpu_ops;
-extern const bb_build_ops bb_build_cuda_ops;   ///< of builds with CUDA
-extern const bb_build_ops bb_build_opencl_ops; ///< of builds with OpenCL's headers
+extern const bb_build_ops bb_build_cuda_ops;   ///< in builds with CUDA
+extern const bb_build_ops bb_build_opencl_ops; ///< in builds with OpenCL's headers
 
-/// Appends what a compiler said, at most BB_BUILD_LOG_BYTES of it, control characters as '?'.
+/// Appends compiler output, at most BB_BUILD_LOG_BYTES of it, with control characters as '?'.
 BB_CHECKED bb_status bb_build_add_log(const char *said, size_t bytes, bb_text *log);
 
-/// Fails with BB_INVALID and the first line of a log that holds "error:", else its first line.
+/// Fails with BB_INVALID and the first line of the log that contains "error:", else its first line.
 BB_CHECKED bb_status bb_build_fail(const char *compiler, const bb_text *log);
 
-/// BB_OK where the product of group_items is at most `limit`, else BB_UNSUPPORTED.
+/// BB_OK if the product of group_items is at most `limit`, else BB_UNSUPPORTED.
 BB_CHECKED bb_status bb_build_check_group(const char *entry, const bb_launch_shape *shape,
                                           bb_index limit);
 
 enum { BB_BUILD_LOG_BYTES = 65536 };
 
-/// For tests: texts of the cpu that are kept without a use are compiled again.
+/// For tests: drops cached cpu sources that nothing uses, so that they are compiled again.
 void bb_build_cpu_discard_unused(void);
 
 #endif

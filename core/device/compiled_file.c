@@ -18,16 +18,16 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-// Trailer of an object file, which a loader ignores.
+// Trailer of an object file, ignored by the loader.
 typedef struct seal {
     char mark[8];
-    uint64_t low, high; // digest of the bytes before and of the file's name
+    uint64_t low, high; // digest of the preceding bytes and the file's name
 } seal;
 
 static const char mark[8] = "bbobj-2";
 static const char ending[] = ".so";
 
-// The folder by the environment, NULL where none is kept.
+// Cache folder from the environment, NULL if caching is off.
 static bb_status find_folder(char **out)
 {
     bb_status status = BB_OK;
@@ -47,7 +47,7 @@ done:
     return status;
 }
 
-// Makes a folder and those above it, for the user alone.
+// Creates a folder and its parents, accessible to the user only.
 static void make_folders(char *folder)
 {
     for (char *slash = strchr(folder + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -58,13 +58,13 @@ static void make_folders(char *folder)
     (void)mkdir(folder, S_IRWXU);
 }
 
-// Code from the cache runs as the user: nobody else may write it.
+// Code from the cache runs with the user's rights: nobody else may write it.
 static bb_disk_trust user_alone(void)
 {
     return (bb_disk_trust){.owner = geteuid(), .writers = S_IWGRP | S_IWOTH};
 }
 
-// The program as posix_spawnp would find it.
+// Locates the program as posix_spawnp would.
 static bool find_program(const char *name, char path[PATH_MAX], struct stat *about)
 {
     const char *folders = getenv("PATH");
@@ -95,7 +95,7 @@ static bb_status add_processor(bb_text *key, bool *found)
     char *line = NULL;
     size_t room = 0;
     *found = false;
-    while (file != NULL && getline(&line, &room, file) > 1) { // an empty line ends a core
+    while (file != NULL && getline(&line, &room, file) > 1) { // a blank line ends a core
         for (size_t i = 0; i < sizeof said / sizeof said[0]; ++i) {
             if (strncmp(line, said[i], strlen(said[i])) == 0) {
                 BB_TRY(bb_text_add(key, "%s", line));
@@ -105,7 +105,7 @@ static bb_status add_processor(bb_text *key, bool *found)
         }
     }
 done:
-    free(line); // getline's
+    free(line); // allocated by getline
     if (file != NULL) {
         (void)fclose(file);
     }
@@ -133,7 +133,7 @@ static bb_status add_compiler(const char *compiler, bb_text *key, bool *found)
         }
     }
 done:
-    free(target); // realpath's
+    free(target); // allocated by realpath
     return status;
 }
 
@@ -172,7 +172,7 @@ done:
     return status;
 }
 
-// A whole file and one more byte, for no text at all; NULL where it cannot be read.
+// Reads a whole file; NULL if it cannot be read. The extra byte covers empty files.
 static bb_status read_all(FILE *file, char **out, size_t *bytes)
 {
     bb_status status = BB_OK;
@@ -191,7 +191,7 @@ done:
     return status;
 }
 
-// With the name, so that an object does not pass for that of another text.
+// Includes the name, so that an object cannot pass for that of another source.
 static seal seal_of(const char *place, const char *data, size_t bytes)
 {
     seal made;
@@ -217,8 +217,8 @@ static bool is_whole(const char *place, const char *data, size_t bytes)
            held.high == expected.high;
 }
 
-// dlopen returns an already loaded object for an equal path: each call spells the path of the
-// descriptor differently.
+// dlopen returns an already loaded object for an equal path, so each call spells the descriptor's
+// path differently.
 void *bb_compiled_file_link(int object)
 {
     static atomic_uint calls;
@@ -246,7 +246,7 @@ done:
     return status;
 }
 
-// The folder of a file that may be loaded, and its name there.
+// Folder of a file that may be loaded, and the name within it.
 static bb_status open_folder_of(const char *path, bb_disk_trust trust, bool is_private, int *folder,
                                 const char **name)
 {
@@ -262,7 +262,7 @@ done:
     return status;
 }
 
-// Opens a file in its folder; where it is a link, the file behind it in its own folder.
+// Opens a file in its folder; for a link, the target in its own folder.
 static bb_status open_trusted(const char *place, bb_disk_trust trust, FILE **out)
 {
     bb_status status = BB_OK;
@@ -310,14 +310,14 @@ bb_status bb_compiled_file_load(const char *place, void **library)
     *library = NULL;
     status = open_folder_of(place, own, true, &folder, &name);
     if (status != BB_OK) {
-        status = status == BB_MEMORY ? BB_MEMORY : BB_OK; // none is kept there
+        status = status == BB_MEMORY ? BB_MEMORY : BB_OK; // no file is cached there
         goto done;
     }
     if (bb_disk_trust_open_file(folder, name, own, &file) == BB_OK) {
         BB_TRY(link_whole(place, file, library));
     }
     if (*library != NULL) {
-        (void)futimens(fileno(file), NULL); // it was used now
+        (void)futimens(fileno(file), NULL); // marks the file as just used
     } else if (file != NULL) {
         (void)unlinkat(folder, name, 0);
     }
@@ -352,7 +352,7 @@ static bool is_object(const char *name)
            strcmp(name + length - strlen(ending), ending) == 0 && name[0] != '.';
 }
 
-// Makes room: of a full folder a quarter goes, those longest without use.
+// Frees space: deletes the least recently used quarter of a full folder.
 static bb_status make_room(const char *place)
 {
     bb_status status = BB_OK;
@@ -399,7 +399,7 @@ static bool write_all(int descriptor, const char *data, size_t bytes)
     return true;
 }
 
-// The bytes and their seal under the name of `place`, or nothing.
+// Writes the bytes and their seal to `place`, completely or not at all.
 static bool write_sealed(const char *place, const char *data, size_t bytes)
 {
     char name[BB_DISK_PATH_BYTES];

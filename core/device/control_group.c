@@ -9,7 +9,7 @@
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 4096 };
 
-// "max", or no file: no limit. v1 has a page short of 2^63 there, which no machine has either.
+// "max" or no file: no limit. For no limit v1 has 2^63 less a page, more than any machine has.
 static double read_limit(const char *path)
 {
     char line[64] = "";
@@ -23,8 +23,8 @@ static double read_limit(const char *path)
     return end != line && bytes > 0.0 && bytes < 0x1p62 ? bytes : INFINITY;
 }
 
-// Least limit of a group and its ancestors, up to the root of the tree (the container's own group
-// if the path is one of the host's).
+// Smallest limit of a group and its ancestors, up to the root of the tree (the container's own
+// group if the path is the host's).
 static double read_limits(const char *tree, char *group, const char *name)
 {
     char path[PATH_BYTES + LINE_BYTES];
@@ -40,7 +40,7 @@ static double read_limits(const char *tree, char *group, const char *name)
     }
 }
 
-// Whether a list "a,b,memory" has `memory`.
+// Whether a list "a,b,memory" contains `memory`.
 static bool has_memory(const char *controllers)
 {
     for (const char *name = controllers; *name != '\0';) {
@@ -59,7 +59,7 @@ double bb_control_group_memory(const char *membership, const char *root)
     char tree[PATH_BYTES];
     double least = INFINITY;
     FILE *file = fopen(membership, "re");
-    // NUMBER:CONTROLLERS:PATH, of v2 with no controllers.
+    // NUMBER:CONTROLLERS:PATH; v2 has no controllers.
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         char *controllers = strchr(line, ':');

@@ -47,7 +47,8 @@ bb_status bb_device_open(bb_device_kind kind, bb_index ordinal, bb_device **out)
     char reason[256] = "";
     *out = NULL;
     bb_index count = bb_device_count(kind, reason, sizeof reason);
-    BB_REQUIRE(count > 0, BB_DEVICE, "device %s is absent: %s", bb_device_names[kind], reason);
+    BB_REQUIRE(count > 0, BB_DEVICE, "device %s is not available: %s", bb_device_names[kind],
+               reason);
     BB_REQUIRE(ordinal >= 0 && ordinal < count, BB_DEVICE, "device %s %td, expected 0..%td",
                bb_device_names[kind], ordinal, count - 1);
     BB_TRY(BB_ZEROED(1, &device));
@@ -122,7 +123,7 @@ void bb_device_host_release(bb_device *device, void **block)
     }
 }
 
-// The first touch of a page is what makes it.
+// Pages are created at their first touch.
 static bb_status touch_pages(void *context, bb_index begin, bb_index end)
 {
     unsigned char *block = context;
@@ -179,7 +180,7 @@ bb_status bb_device_launch(bb_device *device, const bb_kernel *kernel, bb_index 
 {
     if (kernel->run[device->kind] == NULL) {
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "kernel %s has no form on device %s", kernel->name,
+                             "kernel %s is not implemented on device %s", kernel->name,
                              bb_device_names[device->kind]);
     }
     return items == 0 ? BB_OK : device->ops->launch(device->state, kernel, items, arguments);
@@ -210,7 +211,7 @@ struct bb_device_graph {
     bb_device *device;
     bb_status (*work)(void *context);
     void *context;
-    void *recorded; // NULL: `work` is called
+    void *recorded; // NULL: a replay calls `work`
 };
 
 static bb_status record(bb_device_graph *graph)

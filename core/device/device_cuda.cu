@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cuda device: twin of device_cpu.c. One stream per open device; copies and launches keep its
-// order. Every call and launch is checked.
+// The cuda device: counterpart of device_cpu.c. One stream per open device; copies and launches run
+// in its order. Every call and launch is checked.
 #include "core/device/device.h"
 #include "core/device/device_cuda.h"
 #include "core/memory.h"
@@ -19,7 +19,7 @@ struct cuda_state {
     int ordinal;
     cudaStream_t stream;
     cudaEvent_t marks[2];
-    cudaDeviceProp properties; // asked for once: it takes a millisecond
+    cudaDeviceProp properties; // queried once: it takes a millisecond
 };
 
 cuda_state *as_cuda(void *state)
@@ -27,24 +27,24 @@ cuda_state *as_cuda(void *state)
     return static_cast<cuda_state *>(state);
 }
 
-// Released blocks of a GPU, kept for the next allocation of nearly their size: the driver takes
-// milliseconds to map or unmap gigabytes. They are given back when another allocation fails, when
-// somebody asks what is free, and with the last device.
+// Cache of released blocks of a GPU, reused for allocations of nearly their size: the driver takes
+// milliseconds to map or unmap gigabytes. They are freed when another allocation fails, when free
+// memory is queried, and with the last device.
 constexpr size_t least_kept = size_t{1} << 20;
-constexpr size_t most_kept = size_t{4} << 30; // of a block
-constexpr size_t share_kept = 12;             // at most 1 in so many bytes of a GPU
+constexpr size_t most_kept = size_t{4} << 30; // bytes of a block
+constexpr size_t share_kept = 12;             // at most 1/12 of a GPU's memory
 constexpr int most_gpus = 64;
 
 struct gpu_blocks {
     std::mutex lock;
-    int devices; // open ones
+    int devices; // number of open devices
     std::map<void *, size_t> live;
     std::multimap<size_t, void *> kept;
     size_t kept_bytes;
 };
 gpu_blocks blocks_of[most_gpus];
 
-// With the lock, the GPU being the current one.
+// Call with the lock held and the GPU current.
 void trim(gpu_blocks *blocks)
 {
     for (const auto &block : blocks->kept) {
@@ -54,7 +54,7 @@ void trim(gpu_blocks *blocks)
     blocks->kept_bytes = 0;
 }
 
-// A kept block of at least `bytes` and at most an eighth more.
+// Gets a cached block of at least `bytes` and at most an eighth more.
 void *take_kept(gpu_blocks *blocks, size_t bytes)
 {
     const auto found = blocks->kept.lower_bound(bytes);
@@ -68,7 +68,7 @@ void *take_kept(gpu_blocks *blocks, size_t bytes)
     return block;
 }
 
-// Whether a block is kept. Nothing may be using it any more, as after cudaFree.
+// Whether the block was cached. Nothing may still use it, as after cudaFree.
 bool keep(gpu_blocks *blocks, size_t all_kept, void *block)
 {
     const auto found = blocks->live.find(block);
@@ -91,7 +91,8 @@ bb_index cuda_count(char *reason, size_t reason_bytes)
 {
     int count = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
-    // No driver answers 35 (insufficient driver), no device answers 100: both mean no GPU.
+    // Without a driver the error is 35 (insufficient driver), without a device 100: both mean no
+    // GPU.
     if (error != cudaSuccess) {
         (void)std::snprintf(reason, reason_bytes, "%s (CUDA error %d)", cudaGetErrorString(error),
                             static_cast<int>(error));
@@ -211,7 +212,7 @@ bb_status cuda_allocate(void *state, size_t bytes, void **out)
         (void)cudaGetLastError();
         (void)cudaMemGetInfo(&available, &total);
         return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
-                             "GPU memory exhausted: %zu bytes asked for, %zu of %zu free", bytes,
+                             "GPU memory exhausted: %zu bytes requested, %zu of %zu free", bytes,
                              available, total);
     }
     BB_CUDA_TRY(error);
@@ -263,7 +264,7 @@ bb_status cuda_download(void *state, void *target, const void *source, size_t by
     return BB_OK;
 }
 
-// Page-locked, for all contexts: copies from and to it run beside kernels.
+// Page-locked for all contexts: copies from and to it overlap with kernels.
 bb_status cuda_host_allocate(void *state, size_t bytes, void **out)
 {
     *out = nullptr;
@@ -272,7 +273,7 @@ bb_status cuda_host_allocate(void *state, size_t bytes, void **out)
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
-                             "no page-locked memory left: %zu bytes asked for", bytes);
+                             "no page-locked memory left: %zu bytes requested", bytes);
     }
     BB_CUDA_TRY(error);
     return BB_OK;
@@ -292,7 +293,7 @@ bb_status cuda_host_lock(void *state, void *block, size_t bytes)
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
-                             "no more memory can be page-locked: %zu bytes asked for", bytes);
+                             "no more memory can be page-locked: %zu bytes requested", bytes);
     }
     BB_CUDA_TRY(error);
     return BB_OK;
@@ -302,7 +303,7 @@ void cuda_host_unlock(void *state, void *block)
 {
     (void)cudaSetDevice(as_cuda(state)->ordinal);
     if (cudaHostUnregister(block) != cudaSuccess) {
-        (void)cudaGetLastError(); // it was not locked
+        (void)cudaGetLastError(); // the block was not locked
     }
 }
 
@@ -319,12 +320,12 @@ bb_status cuda_wait(void *state)
     return BB_OK;
 }
 
-// A failure is the next wait's.
+// An error is reported by the next wait.
 bool cuda_is_idle(void *state)
 {
     const bool is_idle = cudaStreamQuery(as_cuda(state)->stream) != cudaErrorNotReady;
     if (!is_idle) {
-        (void)cudaGetLastError(); // to be busy is no error
+        (void)cudaGetLastError(); // busy is not an error
     }
     return is_idle;
 }
@@ -345,7 +346,7 @@ bb_status cuda_elapsed(void *state, double *seconds)
     return BB_OK;
 }
 
-// Captures this thread only: others may use their own devices.
+// Captures this thread only: other threads may use their own devices.
 bb_status cuda_record_start(void *state)
 {
     BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
@@ -375,12 +376,12 @@ bb_status cuda_replay(void *state, void *graph)
 void cuda_forget(void *state, void **graph)
 {
     (void)cudaSetDevice(as_cuda(state)->ordinal);
-    (void)cudaStreamSynchronize(as_cuda(state)->stream); // it may still run
+    (void)cudaStreamSynchronize(as_cuda(state)->stream); // work may still be running
     (void)cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(*graph));
     *graph = nullptr;
 }
 
-// Whether the build has kernels of sm_90: code for sm_90a.
+// Whether the build has code for sm_90a, which the sm_90 kernels need.
 #ifdef BB_CUDA_HAS_HOPPER
 const bool has_hopper = true;
 #else

@@ -21,13 +21,12 @@
 /// The same for the launch just made.
 #define BB_CUDA_CHECK_LAUNCH() BB_CUDA_TRY(cudaGetLastError())
 
-/// Whether the current GPU takes the kernels of sm_90, else the portable ones of sm_80 and later
-/// (core/device/device.h). The environment is read once. Errors: BB_INVALID (BB_CUDA_PORTABLE is
-/// neither 0 nor 1), BB_UNSUPPORTED (a GPU before sm_80), BB_DEVICE.
+/// Whether the current GPU uses the kernels for sm_90, rather than the portable ones for sm_80 and
+/// later (core/device/device.h). Reads the environment once. Errors: BB_INVALID (BB_CUDA_PORTABLE
+/// is neither 0 nor 1), BB_UNSUPPORTED (a GPU before sm_80), BB_DEVICE.
 BB_CHECKED bb_status bb_device_cuda_uses_hopper(bool *out);
 
-/// Gives the memory that released blocks of the current GPU have back to it: before
-/// cudaMemGetInfo.
+/// Frees the cached blocks of the current GPU; call before cudaMemGetInfo.
 void bb_device_cuda_trim(void);
 
 /// The stream of a queue, and the queue of a stream.
@@ -40,8 +39,7 @@ inline bb_queue *bb_stream_queue(cudaStream_t stream)
     return reinterpret_cast<bb_queue *>(stream);
 }
 
-/// __cluster_dims__, for kernels that are compiled for architectures without clusters too, where
-/// they must not run.
+/// __cluster_dims__, empty for architectures without clusters, where these kernels must not run.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define BB_CLUSTER_DIMS(x, y, z)
 #else

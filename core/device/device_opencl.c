@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The opencl device: twin of device_cpu.c. One queue in order per open device. A block of memory
-// is a cl_mem handed as it is: not an address, and no arithmetic on it.
+// The opencl device: counterpart of device_cpu.c. One in-order queue per open device. A block of
+// memory is an opaque cl_mem, not an address: no pointer arithmetic on it.
 #include "core/device/device_opencl.h"
 
 #include "core/device/device.h"
@@ -18,7 +18,7 @@ static bb_opencl_library functions;
 static char absence[200];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// Vendors' libraries behind the loader start threads of their own: it is never closed.
+// Vendor libraries behind the loader start threads of their own, so the loader is never closed.
 static void load(void)
 {
     void *library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -27,7 +27,7 @@ static void load(void)
                        "no OpenCL loader (libOpenCL.so.1; package ocl-icd-libopencl1)");
         return;
     }
-    // POSIX has addresses of functions come as those of objects.
+    // POSIX lets function addresses be returned as object pointers.
 #define FIND(name)                                                                                 \
     *(void **)&functions.name = dlsym(library, #name);                                             \
     if (functions.name == NULL) {                                                                  \
@@ -55,12 +55,12 @@ static const char *meaning_of(cl_int error)
         {CL_MEM_OBJECT_ALLOCATION_FAILURE, "no memory for a block"},
         {CL_OUT_OF_RESOURCES, "out of resources"},
         {CL_OUT_OF_HOST_MEMORY, "out of memory on the host"},
-        {CL_INVALID_MEM_OBJECT, "no block of this device"},
+        {CL_INVALID_MEM_OBJECT, "not a block of this device"},
         {CL_INVALID_BUFFER_SIZE, "a block of no or too many bytes"},
-        {CL_INVALID_ARG_INDEX, "an argument too many"},
-        {CL_INVALID_ARG_VALUE, "an argument of another kind"},
-        {CL_INVALID_ARG_SIZE, "an argument of another size"},
-        {CL_INVALID_KERNEL_ARGS, "an argument too few"},
+        {CL_INVALID_ARG_INDEX, "too many arguments"},
+        {CL_INVALID_ARG_VALUE, "an argument of the wrong kind"},
+        {CL_INVALID_ARG_SIZE, "an argument of the wrong size"},
+        {CL_INVALID_KERNEL_ARGS, "too few arguments"},
         {CL_INVALID_WORK_GROUP_SIZE, "work-group size not supported by the device"},
         {CL_INVALID_WORK_ITEM_SIZE, "more work-items in a dimension than the device supports"},
     };
@@ -85,7 +85,7 @@ bb_status bb_opencl_library_check(cl_int error, const char *call, const char *fi
 enum { MOST_PLATFORMS = 16, MOST_DEVICES = 64, NAME_BYTES = 128 };
 enum { FILLED_BYTES = 1 << 30, PIECE_BYTES = 1 << 25 };
 
-// A device of this host, with what it is sorted by.
+// A device of this host with its sort keys.
 typedef struct place {
     cl_platform_id platform;
     cl_device_id device;
@@ -120,7 +120,7 @@ void bb_opencl_state_read_platform(const bb_opencl_state *state, cl_platform_inf
     (void)snprintf(out, bytes, "%s", text);
 }
 
-// GPUs first.
+// Sort rank: GPUs first.
 static int rank_of(const bb_opencl_library *library, cl_device_id device)
 {
     cl_device_type type = 0;
@@ -131,7 +131,7 @@ static int rank_of(const bb_opencl_library *library, cl_device_id device)
                                                       : 3;
 }
 
-// Platforms come in the order of the loader's files; the last comparison keeps that of equals.
+// Platforms arrive in the order of the loader's files; the last comparison makes the sort stable.
 static int compare(const void *first, const void *second)
 {
     const place *a = first;
@@ -148,7 +148,7 @@ static void list_platform(const bb_opencl_library *library, cl_platform_id platf
     cl_uint count = 0;
     if (library->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &count) !=
         CL_SUCCESS) {
-        return; // a platform without devices says so by an error
+        return; // an error here means a platform without devices
     }
     for (cl_uint d = 0; d < count && d < MOST_DEVICES && out->count < MOST_DEVICES; ++d) {
         place *next = &out->items[out->count];
@@ -170,7 +170,7 @@ static void list(const bb_opencl_library *library, places *out)
     cl_uint count = 0;
     out->count = 0;
     if (library->clGetPlatformIDs(MOST_PLATFORMS, platforms, &count) != CL_SUCCESS) {
-        count = 0; // a loader without platforms says so by an error
+        count = 0; // an error here means a loader without platforms
     }
     for (cl_uint p = 0; p < count && p < MOST_PLATFORMS; ++p) {
         list_platform(library, platforms[p], out);
@@ -178,7 +178,8 @@ static void list(const bb_opencl_library *library, places *out)
     qsort(out->items, (size_t)out->count, sizeof *out->items, compare);
 }
 
-// Keeps those whose name, or their platform's, has the part; where none has, says which there are.
+// Selects devices whose name, or platform name, contains `part`; if none, lists the devices
+// present.
 static void choose(const char *part, places *among, char *reason, size_t reason_bytes)
 {
     char names[512] = "";
@@ -193,13 +194,13 @@ static void choose(const char *part, places *among, char *reason, size_t reason_
         }
     }
     if (kept == 0) {
-        (void)snprintf(reason, reason_bytes, "BB_OPENCL_DEVICE is '%.40s', here are: %.150s", part,
+        (void)snprintf(reason, reason_bytes, "BB_OPENCL_DEVICE is '%.40s', available: %.150s", part,
                        names);
     }
     among->count = kept;
 }
 
-// The devices that may be opened, in an order that does not depend on the loader's files.
+// Lists the usable devices in an order that does not depend on the loader's files.
 static const bb_opencl_library *find(places *out, char *reason, size_t reason_bytes)
 {
     const char *part = getenv("BB_OPENCL_DEVICE");
@@ -211,7 +212,7 @@ static const bb_opencl_library *find(places *out, char *reason, size_t reason_by
     list(library, out);
     if (out->count == 0) {
         (void)snprintf(reason, reason_bytes,
-                       "no OpenCL device on this host (pocl-opencl-icd makes one of the cpu)");
+                       "no OpenCL device on this host (pocl-opencl-icd provides one for the cpu)");
     } else if (part != NULL && part[0] != '\0') {
         choose(part, out, reason, reason_bytes);
     }
@@ -256,7 +257,8 @@ static bb_status opencl_open(bb_index ordinal, void **state)
     BB_TRY(bb_memory_zeroed(1, sizeof(bb_opencl_state), &opened));
     bb_opencl_state *opencl = opened;
     opencl->library = find(&found, reason, sizeof reason);
-    BB_REQUIRE(ordinal < found.count, BB_DEVICE, "OpenCL device %td is gone: %s", ordinal, reason);
+    BB_REQUIRE(ordinal < found.count, BB_DEVICE, "OpenCL device %td is no longer available: %s",
+               ordinal, reason);
     opencl->platform = found.items[ordinal].platform;
     opencl->device = found.items[ordinal].device;
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
@@ -274,10 +276,10 @@ done:
     return status;
 }
 
-// NVIDIA's word for a GPU where it is one, else kind and vendor, as "cpu GenuineIntel".
+// Compute capability of an NVIDIA GPU, else kind and vendor, as "cpu GenuineIntel".
 static void name_architecture(const bb_opencl_state *opencl, char *out, size_t bytes)
 {
-    enum { MAJOR = 0x4000, MINOR = 0x4001 }; // of cl_nv_device_attribute_query
+    enum { MAJOR = 0x4000, MINOR = 0x4001 }; // from cl_nv_device_attribute_query
     static const char *const kinds[] = {"gpu", "accelerator", "cpu", "other"};
     cl_uint major = 0;
     cl_uint minor = 0;
@@ -315,7 +317,7 @@ static bb_status opencl_report(void *state, bb_device_report *out)
     BB_OPENCL_TRY(opencl->library->clGetDeviceInfo(opencl->device, CL_DEVICE_MAX_COMPUTE_UNITS,
                                                    sizeof units, &units, NULL));
     out->memory_bytes = memory;
-    // OpenCL does not tell what others hold.
+    // OpenCL does not report the memory used by other processes.
     out->free_memory_bytes = memory > opencl->held_bytes ? memory - opencl->held_bytes : 0;
     out->units = units;
 done:
@@ -331,7 +333,7 @@ static bb_status opencl_allocate(void *state, size_t bytes, void **out)
     if (bytes == 0) {
         return BB_OK;
     }
-    // Some drivers make a buffer of any size and fail when it is used.
+    // Some drivers create a buffer of any size and fail when it is used.
     cl_ulong memory = 0;
     BB_OPENCL_TRY(opencl->library->clGetDeviceInfo(opencl->device, CL_DEVICE_GLOBAL_MEM_SIZE,
                                                    sizeof memory, &memory, NULL));
@@ -364,8 +366,8 @@ static void opencl_release(void *state, void **block)
     *block = NULL;
 }
 
-// Beyond 2 GiB NVIDIA's driver (580.159) takes a fill and fails at the next wait, with what went
-// before: there zeros come from the host, piece by piece.
+// Above 2 GiB NVIDIA's driver (580.159) accepts a fill and fails at the next wait, together with
+// earlier work: zeros are then copied from the host, piece by piece.
 static bb_status opencl_zero(void *state, void *block, size_t bytes)
 {
     bb_status status = BB_OK;
@@ -388,7 +390,7 @@ done:
     return status;
 }
 
-// Waits until the host's bytes were taken: the caller may change them.
+// Waits until the host's bytes are copied: the caller may change them.
 static bb_status opencl_upload(void *state, void *target, const void *source, size_t bytes)
 {
     bb_status status = BB_OK;

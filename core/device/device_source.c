@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 
-// In device_source_cuda.cu.
+// Defined in device_source_cuda.cu.
 bb_status bb_device_source_copy_block(const bb_device_source *source, bb_queue *queue, bb_index row,
                                       bb_index column, bb_view out);
 
@@ -23,7 +23,7 @@ bb_status bb_device_source_create(const bb_matrix_source *source, bb_device *dev
     bb_matrix_twin twin = source->twin != NULL ? source->twin : create_copied;
     *out = NULL;
     BB_REQUIRE(bb_device_kind_of(device) == BB_DEVICE_CUDA, BB_UNSUPPORTED,
-               "matrix %s: asked for on device %s, expected cuda", source->name,
+               "matrix %s: requested on device %s, expected cuda", source->name,
                bb_device_names[bb_device_kind_of(device)]);
     BB_TRY(twin(source, device, out));
     (*out)->rows = source->rows;
@@ -52,8 +52,8 @@ bb_status bb_device_source_fill(const bb_device_source *source, bb_queue *queue,
     BB_REQUIRE((out.type == BB_F64 || out.type == BB_F32) && out.rank == 2 && out.strides[1] == 1 &&
                    out.space == BB_SPACE_CUDA,
                BB_INVALID,
-               "matrix %s: a block on a device must be fp64 or fp32, of two axes, with unit "
-               "column stride, in its memory",
+               "matrix %s: a block on a device must be fp64 or fp32, of rank 2, with unit column "
+               "stride, in its memory",
                source->name);
     BB_TRY(bb_matrix_source_block_check(source->name, source->rows, source->columns, row, column,
                                         &out));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A matrix source whose blocks are filled in the memory of a cuda device, in its order of work.
+// A matrix source whose blocks are filled in the memory of a cuda device, in its queue.
 //
-// A source of core/matrix_source.h that has a twin fills there by its own kernels, within the
-// rounding of its host blocks. Any other source is filled on the host and copied, block by block.
+// A source of core/matrix_source.h with a device version fills blocks by its own kernels, equal to
+// its host blocks up to rounding. Any other source is filled on the host and copied block by block.
 #ifndef BB_CORE_DEVICE_DEVICE_SOURCE_H
 #define BB_CORE_DEVICE_DEVICE_SOURCE_H
 
@@ -17,9 +17,8 @@ extern "C" {
 typedef struct bb_device_source bb_device_source;
 
 /// Fills `out` (BB_F64 or BB_F32, rank 2, device memory, unit column stride) with the block whose
-/// first entry is (row, column), in the order of `queue`; may return before the
-/// block is filled. BB_F32 is the fp64 entry rounded once. An entry does not depend on the block
-/// that it was asked for in.
+/// first entry is (row, column), in the order of `queue`; may return before the block is filled.
+/// BB_F32 is the fp64 entry rounded once. An entry must not depend on the requested block.
 typedef bb_status (*bb_device_fill)(const bb_device_source *source, bb_queue *queue, bb_index row,
                                     bb_index column, bb_view out);
 
@@ -34,18 +33,18 @@ struct bb_device_source {
     const bb_matrix_source *host; ///< borrowed
 };
 
-/// The twin of a source on a device, or the source itself filled on the host and copied. The source
-/// must outlive it. Errors: BB_UNSUPPORTED (not a cuda device), BB_MEMORY, BB_DEVICE. Owner: the
-/// caller, who destroys it before closing the device.
+/// Device version of a source, or the source itself filled on the host and copied. The source must
+/// outlive it. Errors: BB_UNSUPPORTED (not a cuda device), BB_MEMORY, BB_DEVICE. Owner: the caller,
+/// who destroys it before closing the device.
 BB_CHECKED bb_status bb_device_source_create(const bb_matrix_source *source, bb_device *device,
                                              bb_device_source **out);
 void bb_device_source_destroy(bb_device_source **source);
 
-/// A block, after checking that it lies inside the matrix. Errors: BB_INVALID, or the fill's.
+/// Fills a block after checking that it lies inside the matrix. Errors: BB_INVALID, or the fill's.
 BB_CHECKED bb_status bb_device_source_fill(const bb_device_source *source, bb_queue *queue,
                                            bb_index row, bb_index column, bb_view out);
 
-/// The twin of a dense source: the whole matrix is copied once, in fp64. Errors: BB_MEMORY,
+/// Device version of a dense source: the whole matrix is copied once, in fp64. Errors: BB_MEMORY,
 /// BB_DEVICE.
 BB_CHECKED bb_status bb_device_source_dense(const bb_matrix_source *source, bb_device *device,
                                             bb_device_source **out);

@@ -17,21 +17,21 @@ enum { DOMAINS = 32, PATH_BYTES = 512, POLL_NS = 200000 };
 static const char default_root[] = "/sys/class/powercap";
 static const char *root = default_root;
 
-// How long the idle counter is watched, and how long it is waited for.
+// How long the idle counter is watched, and how long to wait for it to move.
 static const double IDLE_SECONDS = 0.2;
 static const double PATIENCE_SECONDS = 3.0;
 enum { IDLE_TICKS = 10 };
 
-// More than any package or its memory draws: today's are built for 500 W.
+// Above the power of any package or its memory: today's are built for 500 W.
 static const double MOST_WATTS = 1000.0;
 
-// A counter of RAPL, which wraps around.
+// A RAPL counter, which wraps around.
 typedef struct domain {
     char path[PATH_BYTES];
-    double last, range; // uJ
+    double last, range; // in uJ
 } domain;
 
-// Functions of NVML, loaded at run time: a host without it still works.
+// NVML functions, loaded at run time so that hosts without NVML still work.
 typedef struct nvml {
     void *library;
     int (*stop)(void);
@@ -44,9 +44,9 @@ struct bb_energy_meter {
     bb_device_kind kind;
     domain domains[DOMAINS];
     int domain_count;
-    double joules;             // of the domains, so far
-    double wrap_s;             // shorter than from one end of a counter to the next
-    double idle_watts, tick_s; // before the first work, 0: not watched yet
+    double joules;             // sum over the domains so far
+    double wrap_s;             // less than the time between two wraparounds of a counter
+    double idle_watts, tick_s; // before the first work; 0: not measured yet
     nvml gpu;
 };
 
@@ -79,7 +79,7 @@ static bool read_name(const char *path, char *out, size_t bytes)
     return read;
 }
 
-// Packages and memories; cores and graphics are parts of a package.
+// Counts packages and memories; cores and graphics are parts of a package.
 static bool counts(const char *name)
 {
     return strncmp(name, "package", strlen("package")) == 0 || strcmp(name, "dram") == 0;
@@ -111,8 +111,8 @@ static bool open_host(bb_energy_meter *meter, char *reason, size_t reason_bytes)
         return false;
     }
     for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        // Zones of the processor's own counters, "intel-rapl:0" and "intel-rapl:0:1"; those that
-        // the mmio driver shows once more are the same joules.
+        // Zones of the processor's own counters, "intel-rapl:0" and "intel-rapl:0:1". The mmio
+        // driver lists some of them again: the same energy.
         if (strncmp(entry->d_name, "intel-rapl:", strlen("intel-rapl:")) == 0) {
             any = true;
             take_domain(meter, entry->d_name);
@@ -121,7 +121,7 @@ static bool open_host(bb_energy_meter *meter, char *reason, size_t reason_bytes)
     (void)closedir(folder);
     if (meter->domain_count == 0) {
         (void)snprintf(reason, reason_bytes,
-                       any ? "RAPL counters below %s cannot be read: root alone may, as a rule"
+                       any ? "RAPL counters below %s cannot be read: usually only root may"
                            : "no RAPL counters below %s",
                        root);
     }
@@ -139,24 +139,24 @@ static bool open_gpu(bb_energy_meter *meter, const char *bus, char *reason, size
     gpu->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     int (*start)(void) = NULL;
     int (*find)(const char *bus, void **device) = NULL;
-    // POSIX has addresses of functions come as those of objects.
+    // POSIX lets function addresses be returned as object pointers.
     *(void **)&start = find_symbol(gpu->library, "nvmlInit_v2");
     *(void **)&find = find_symbol(gpu->library, "nvmlDeviceGetHandleByPciBusId_v2");
     *(void **)&gpu->stop = find_symbol(gpu->library, "nvmlShutdown");
     *(void **)&gpu->energy = find_symbol(gpu->library, "nvmlDeviceGetTotalEnergyConsumption");
     if (start == NULL || find == NULL || gpu->stop == NULL || gpu->energy == NULL) {
-        (void)snprintf(reason, reason_bytes, "no NVML (libnvidia-ml.so.1) that counts energy");
+        (void)snprintf(reason, reason_bytes, "no NVML (libnvidia-ml.so.1) with an energy counter");
         return false;
     }
     if (start() != 0) {
-        (void)snprintf(reason, reason_bytes, "NVML does not start");
+        (void)snprintf(reason, reason_bytes, "NVML cannot be initialised");
         gpu->stop = NULL;
         return false;
     }
     const int failed = find(bus, &gpu->device);
     const int uncounted = failed != 0 ? 0 : gpu->energy(gpu->device, &gpu->first);
     if (failed != 0 || uncounted != 0) {
-        (void)snprintf(reason, reason_bytes, "NVML has no energy of GPU %s: error %d", bus,
+        (void)snprintf(reason, reason_bytes, "NVML has no energy counter for GPU %s: error %d", bus,
                        failed != 0 ? failed : uncounted);
         return false;
     }
@@ -176,7 +176,7 @@ bb_status bb_energy_meter_open(bb_device *device, char *reason, size_t reason_by
     meter->wrap_s = INFINITY;
     bool found = false;
     if (meter->kind == BB_DEVICE_OPENCL) {
-        (void)snprintf(reason, reason_bytes, "OpenCL counts no energy");
+        (void)snprintf(reason, reason_bytes, "OpenCL has no energy counter");
     } else {
         found = meter->kind == BB_DEVICE_CPU ? open_host(meter, reason, reason_bytes)
                                              : open_gpu(meter, report.bus, reason, reason_bytes);
@@ -208,7 +208,7 @@ bb_status bb_energy_meter_read(bb_energy_meter *meter, double *joules)
     double present = 0.0;
     if (meter->kind != BB_DEVICE_CPU) {
         BB_REQUIRE(meter->gpu.energy(meter->gpu.device, &millijoules) == 0, BB_DEVICE,
-                   "NVML no longer counts energy");
+                   "NVML no longer reports energy");
         *joules = 1e-3 * (double)(millijoules - meter->gpu.first);
         goto done;
     }
@@ -225,7 +225,7 @@ done:
     return status;
 }
 
-// Waits for the next move of the counter; `*moved` is false where there is none in time.
+// Waits for the counter to move; `*moved` is false after a timeout.
 static bb_status wait_for_move(bb_energy_meter *meter, double *joules, bool *moved)
 {
     bb_status status = BB_OK;
@@ -241,7 +241,7 @@ done:
     return status;
 }
 
-// Power before the work, and the time between two moves of the counter.
+// Measures the power before the work, and the time between two moves of the counter.
 static bb_status watch_idle(bb_energy_meter *meter, double *watts, double *tick_s, bool *moves)
 {
     bb_status status = BB_OK;
@@ -262,8 +262,8 @@ done:
     return status;
 }
 
-// Repeats the work for twenty moves of the counter; `*followed` is false where the time from one
-// reading to the next may have held two of its ends.
+// Repeats the work for twenty moves of the counter; `*followed` is false if the counter may have
+// wrapped around twice between two readings.
 static bb_status repeat(bb_energy_meter *meter, bb_status (*work)(void *context), void *context,
                         bb_index *repetitions, bool *followed)
 {
@@ -317,7 +317,7 @@ bb_status bb_energy_meter_measure(bb_energy_meter *meter, bb_status (*work)(void
         goto done;
     }
     if (!followed) {
-        out->unknown = "a repetition lasts so long that its energy counter may wrap around twice";
+        out->unknown = "a repetition is so long that its energy counter may wrap around twice";
         goto done;
     }
     const double idle_s = bb_clock_seconds() - end;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Joules that a machine draws, by counters of its own, and what a piece of work takes of them.
+// Energy of a piece of work, from the hardware's own counters.
 //
 //   cpu   RAPL: the packages and memories of the host, below /sys/class/powercap, in microjoules
-//         that wrap around; as a rule readable by root alone
+//         that wrap around; usually readable by root only
 //   cuda  NVML's energy counter of the GPU (since Volta), in millijoules
 //
 // Gross energy: everything that the counters register during the work, idle power included. The
@@ -15,35 +15,35 @@
 
 typedef struct bb_energy_meter bb_energy_meter;
 
-/// The meter of a device. Where there is none that can be read `*out` is NULL and `reason` says
-/// why: no error. Errors: BB_MEMORY. Owner of `*out`: the caller.
+/// The meter of a device. If there is no readable counter, `*out` is NULL and `reason` gives the
+/// cause, without an error. Errors: BB_MEMORY. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_energy_meter_open(bb_device *device, char *reason, size_t reason_bytes,
                                           bb_energy_meter **out);
 void bb_energy_meter_close(bb_energy_meter **meter);
 
-/// Joules since it was opened. Errors: BB_DEVICE (a counter that was there is gone).
+/// Joules since the meter was opened. Errors: BB_DEVICE (a counter disappeared).
 BB_CHECKED bb_status bb_energy_meter_read(bb_energy_meter *meter, double *joules);
 
-/// The folder below which RAPL's counters lie, NULL: /sys/class/powercap. The text has to outlive
-/// its use.
+/// Sets the folder with the RAPL counters; NULL: /sys/class/powercap. The text must outlive its
+/// use.
 void bb_energy_set_root(const char *folder);
 
-/// What a piece of work draws.
+/// Energy of a piece of work.
 typedef struct bb_energy_cost {
     double joules;        ///< of one repetition, gross
-    double idle_watts;    ///< drawn before the meter's first work
-    bb_index repetitions; ///< that it took
-    const char *unknown;  ///< why the joules are NaN, NULL where they are not
+    double idle_watts;    ///< power before the meter's first work
+    bb_index repetitions; ///< number of repetitions
+    const char *unknown;  ///< why the joules are NaN; NULL if they are not
 } bb_energy_cost;
 
-enum { BB_ENERGY_TICKS = 20 }; ///< of the counter, that a measurement lasts at least
+enum { BB_ENERGY_TICKS = 20 }; ///< shortest measurement, in moves of the counter
 
-/// Repeats `work` until the counter has moved BB_ENERGY_TICKS times, at least once, from one move
-/// of the counter to another; what it drew idle until the last one is taken off. A counter that
-/// wraps around is read between repetitions, so that each of its ends is seen. The joules are NaN
-/// where the counter does not move within seconds, and where a repetition lasts so long that a
-/// package of a kilowatt could pass the end of its counter twice (of 262 kJ in 262 s, of 65 kJ in
-/// 65 s). Errors: those of `work` and of bb_energy_meter_read.
+/// Repeats `work`, at least once, until the counter has moved BB_ENERGY_TICKS times, from one move
+/// of the counter to another; subtracts the idle energy up to the last move. A counter that wraps
+/// around is read between repetitions, so that each wraparound is counted. The joules are NaN if
+/// the counter does not move within seconds, or if a repetition is so long that a package of a
+/// kilowatt could wrap its counter twice (262 kJ in 262 s, or 65 kJ in 65 s). Errors: those of
+/// `work` and of bb_energy_meter_read.
 BB_CHECKED bb_status bb_energy_meter_measure(bb_energy_meter *meter,
                                              bb_status (*work)(void *context), void *context,
                                              bb_energy_cost *out);

@@ -19,14 +19,14 @@
 static const double MOST_SECONDS = 60.0;
 static double most_seconds = MOST_SECONDS;
 
-// Names in the folder, which the compiler has as its working folder.
+// File names in the compiler's working folder.
 static const char source_name[] = "source.c";
 static const char library_name[] = "library.so";
 
-// Target of the code: the compiler's default, this processor, or every one with the instructions of
-// the baseline. The numbers are the same: contraction is off in all.
+// Target of the code: the compiler's default, this processor, or the baseline instruction set. The
+// numbers are the same: contraction is off in all.
 typedef enum target {
-    TARGET_PLAIN, // of a compiler without -march=native
+    TARGET_PLAIN, // for compilers without -march=native
     TARGET_NATIVE,
     TARGET_BASELINE,
 } target;
@@ -59,7 +59,7 @@ const char *bb_host_compiler_name(void)
     return named == NULL || named[0] == '\0' ? "cc" : named;
 }
 
-// A name with a slash is one of this process's working folder, which the compiler leaves.
+// A name with a slash is relative to the working folder of this process, which the compiler leaves.
 static bb_status find_program(char **out)
 {
     bb_status status = BB_OK;
@@ -76,7 +76,8 @@ done:
     return status;
 }
 
-// The caller's variables, but words in English, and files of the compiler's in its folder.
+// The caller's environment, with messages in English and the compiler's temporary files in its
+// folder.
 static bb_status make_environment(char ***out)
 {
     bb_status status = BB_OK;
@@ -103,7 +104,7 @@ done:
 
 enum { MOST_ARGUMENTS = 24 };
 
-// The program, the words of its flags, which are parted in place, and its files.
+// Arguments: the program, the words of its flags, which are split in place, and its files.
 static void list_arguments(const char *program, char *flags, const char *out[MOST_ARGUMENTS])
 {
     static const char *const files[] = {"-shared", "-fPIC", "-o", library_name, source_name, "-lm"};
@@ -182,14 +183,14 @@ done:
     return status;
 }
 
-// Compilers that know no -march=native name it.
+// Compilers without -march=native name the option in their error.
 static bool lacks_native(const bb_text *log)
 {
     const char *text = bb_text_string(log);
     return strstr(text, "march") != NULL && strstr(text, "native") != NULL;
 }
 
-// An object that an earlier process kept, else NULL and where each would stand.
+// Loads an object cached by an earlier process, else NULL and the cache path of each target.
 static bb_status load_kept(const char *source, char *places[2], const char **flags, void **library)
 {
     bb_status status = BB_OK;
@@ -207,8 +208,8 @@ done:
     return status;
 }
 
-// Compiles the source that the folder has, for `*kind` or what takes its place. `*object` is a
-// descriptor of what was made. Owner: the caller.
+// Compiles the source in the folder for `*kind` or its fallback. `*object` is a descriptor of the
+// object. Owner: the caller.
 static bb_status compile_in(bb_work_folder *folder, target *kind, bb_text *log, int *object)
 {
     bb_status status = BB_OK;
@@ -228,7 +229,7 @@ done:
     return status;
 }
 
-// Compiles a text in a folder of its own, which is gone afterwards.
+// Compiles a source in a temporary folder, which is removed afterwards.
 static bb_status make_object(const char *source, target *kind, bb_text *log, int *object)
 {
     bb_status status = BB_OK;
@@ -250,7 +251,7 @@ static bb_status compile(const char *source, char *const places[2], bb_text *log
     BB_TRY(make_object(source, &kind, log, &object));
     BB_TRY(load(object, log, library));
     *flags = target_flags[kind];
-    if (log->length == 0 && places[kind] != NULL) { // what a compiler says is said each time
+    if (log->length == 0 && places[kind] != NULL) { // compiler messages are repeated each time
         BB_TRY(bb_compiled_file_save(places[kind], object));
     }
 done:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts the values of an array on a device that are NaN or infinite, where the array lives.
+// Counts the NaN and infinite values of an array in device memory.
 #ifndef BB_CORE_DEVICE_NON_FINITE_H
 #define BB_CORE_DEVICE_NON_FINITE_H
 
@@ -17,7 +17,7 @@ extern "C" {
 BB_CHECKED bb_status bb_non_finite_count(bb_device *device, const void *values, bb_type type,
                                          bb_index count, uint64_t *out);
 
-/// Arguments of the two twins: shared by non_finite.c and non_finite_cuda.cu.
+/// Arguments of both versions: shared by non_finite.c and non_finite_cuda.cu.
 typedef struct bb_non_finite_arguments {
     const void *values;
     bb_type type;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Twin of non_finite.c. Grid-stride loop, one integer atomic a block: exact, so equal to the cpu's.
+// CUDA version of non_finite.c. Grid-stride loop, one integer atomic per block: exact, so equal to
+// the cpu's.
 #include "core/device/device_cuda.h"
 #include "core/device/non_finite.h"
 

@@ -43,7 +43,7 @@ static void load(void)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     }
     nvrtc.found = library != NULL;
-    // POSIX has addresses of functions come as those of objects.
+    // POSIX lets function addresses be returned as object pointers.
 #define FIND(name)                                                                                 \
     *(void **)&nvrtc.name = library == NULL ? NULL : dlsym(library, #name);                        \
     nvrtc.found = nvrtc.found && nvrtc.name != NULL;
@@ -66,7 +66,7 @@ static bb_status take_log(nvrtcProgram program, bb_text *log)
 {
     bb_status status = BB_OK;
     char *said = NULL;
-    size_t bytes = 0; // with the NUL
+    size_t bytes = 0; // including the NUL
     NVRTC_TRY(nvrtcGetProgramLogSize(program, &bytes));
     BB_TRY(BB_ZEROED((bb_index)bytes + 1, &said));
     NVRTC_TRY(nvrtcGetProgramLog(program, said));

@@ -18,7 +18,7 @@
 #include <cpuid.h>
 #endif
 
-static char *making; // the folder; NULL: forms are read alone
+static char *making; // output folder; NULL: prebuilt kernels are only read
 static bool lacks_baseline;
 
 void bb_prebuilt_set_processor(bool has_baseline)
@@ -27,7 +27,8 @@ void bb_prebuilt_set_processor(bool has_baseline)
 }
 
 #if defined(__x86_64__)
-// Not every compiler's __builtin_cpu_supports knows x86-64-v3, nor F16C, LZCNT and MOVBE by name.
+// Tests features one by one: not every compiler's __builtin_cpu_supports accepts x86-64-v3, F16C,
+// LZCNT and MOVBE.
 static bool has_baseline(void)
 {
     enum { MOVBE = 1 << 22, F16C = 1 << 29, LZCNT = 1 << 5 };
@@ -73,7 +74,7 @@ bool bb_prebuilt_is_making(void)
     return making != NULL;
 }
 
-// That of a build tree where there is one, else that of the installation.
+// Folder of the build tree if there is one, else of the installation.
 static bb_status find_beside_program(char **out)
 {
     bb_status status = BB_OK;
@@ -84,7 +85,7 @@ static bb_status find_beside_program(char **out)
     program[length < 0 ? 0 : length] = '\0';
     char *slash = strrchr(program, '/');
     BB_REQUIRE(slash != NULL, BB_UNSUPPORTED,
-               "the folder of prebuilt forms is not known: no /proc/self/exe");
+               "the folder of prebuilt kernels is unknown: no /proc/self/exe");
     *slash = '\0';
     BB_TRY(bb_memory_printf(&path, "%s/kernels", program));
     if (access(path, F_OK) != 0) {
@@ -127,8 +128,8 @@ bb_status bb_prebuilt_load(const char *source, const char **flags, void **librar
     *library = NULL;
     BB_TRY(find_folder(&folder));
     BB_TRY(find_place(folder, source, &place));
-    BB_REQUIRE(access(place, F_OK) == 0, BB_UNSUPPORTED, "no form of this text is prebuilt in '%s'",
-               folder);
+    BB_REQUIRE(access(place, F_OK) == 0, BB_UNSUPPORTED,
+               "no prebuilt kernel for this source in '%s'", folder);
     BB_REQUIRE(has_baseline(), BB_UNSUPPORTED, "prebuilt kernels in '%s' need a processor with %s",
                folder, bb_host_compiler_instructions);
     const uid_t owner = stat("/proc/self/exe", &program) == 0 ? program.st_uid : geteuid();
@@ -136,12 +137,12 @@ bb_status bb_prebuilt_load(const char *source, const char **flags, void **librar
     if (status == BB_IO || status == BB_UNSUPPORTED) {
         bb_status_record record;
         bb_status_save(&record);
-        BB_FAIL(status, "the prebuilt form '%s' is not used: %s", place, record.message);
+        BB_FAIL(status, "the prebuilt kernel '%s' is not used: %s", place, record.message);
     }
     BB_TRY(status);
     BB_REQUIRE(*library != NULL, BB_IO,
-               "the prebuilt form '%s' is damaged, or was made for another text or system: "
-               "install bitbudget again, or a C compiler",
+               "the prebuilt kernel '%s' is damaged, or was made for another source or system: "
+               "reinstall bitbudget, or install a C compiler",
                place);
     *flags = bb_host_compiler_baseline();
 done:
@@ -154,7 +155,7 @@ bb_status bb_prebuilt_make(const char *source, bb_text *log)
 {
     bb_status status = BB_OK;
     char *place = NULL;
-    BB_REQUIRE(making != NULL, BB_INTERNAL, "no folder to make prebuilt forms in");
+    BB_REQUIRE(making != NULL, BB_INTERNAL, "no folder to write prebuilt kernels to");
     BB_TRY(find_place(making, source, &place));
     BB_TRY(bb_host_compiler_make(source, place, log));
 done:

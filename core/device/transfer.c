@@ -10,13 +10,12 @@ enum { USUAL_BYTES = 32 << 20, SPARES = 4 };
 
 struct bb_transfer {
     bb_device *device;
-    size_t bytes; // of a buffer
+    size_t bytes; // of one buffer
     void *buffers[2];
 };
 
-// Buffers of the usual size that transfers on cuda have left: to page-lock 64 MiB and to free it
-// takes 40 ms each, which is more than the solve of 10,000 measurements. The process's end frees
-// them.
+// Cached buffers of the default size from finished cuda transfers: page-locking 64 MiB and freeing
+// it take 40 ms each, more than the solve of 10,000 measurements. Freed when the process ends.
 static struct {
     pthread_mutex_t lock;
     int count;
@@ -88,7 +87,7 @@ bb_status bb_transfer_download(bb_transfer *transfer, void *to_host, const void 
     bb_status status = BB_OK;
     char *target = to_host;
     size_t begun = 0;
-    size_t ready = 0; // bytes in the buffer before
+    size_t ready = 0; // bytes in the other buffer
     for (int turn = 0; begun < bytes || ready > 0; turn ^= 1) {
         const size_t next = piece(transfer, begun, bytes);
         BB_TRY(bb_device_wait(transfer->device));
@@ -110,7 +109,7 @@ static bb_status upload_piece(const bb_transfer_part *part, size_t begun, int tu
     const bb_transfer *transfer = part->transfer;
     const size_t next = piece(transfer, begun, part->bytes);
     BB_TRY(bb_thread_copy(transfer->buffers[turn], (const char *)part->from_host + begun, next));
-    BB_TRY(bb_device_wait(transfer->device)); // for the other buffer
+    BB_TRY(bb_device_wait(transfer->device)); // until the other buffer is free
     BB_TRY(bb_device_upload(transfer->device, (char *)part->target + begun, transfer->buffers[turn],
                             next));
 done:
