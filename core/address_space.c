@@ -12,9 +12,8 @@
 #include <unistd.h>
 
 enum {
-    BB_ADDRESS_SPACE_BUFFERS =
-        64, // upper bound of the reservation: OpenBLAS has two buffers per thread of its build
-    ENVIRONMENT = 4096, // limit of the environment entries passed on
+    BB_ADDRESS_SPACE_BUFFERS = 64, // upper bound: OpenBLAS has two buffers per thread of its build
+    ENVIRONMENT = 4096,            // limit of the environment entries passed on
 };
 
 static const char one_thread[] = "OPENBLAS_NUM_THREADS=1";

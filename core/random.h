@@ -24,10 +24,9 @@ typedef enum bb_stream {
     BB_STREAM_DRAW = 28,     ///< row factors that make the rounding errors of samples independent
     BB_STREAM_DITHER = 29,   ///< row factors that keep equal entries from being rounded alike
     BB_STREAM_ROUNDING = 30, ///< direction of stochastic rounding
-    BB_STREAM_SUMMED_SLOPE = 31, ///< slopes of studies of narrow accumulators
-    BB_STREAM_SWEEP = 34,        ///< samples of the keys in a sweep
-    BB_STREAM_SURFACE_BUMP =
-        40, ///< positions, widths and heights of the bumps of a free-form surface
+    BB_STREAM_SUMMED_SLOPE = 31,    ///< slopes of studies of narrow accumulators
+    BB_STREAM_SWEEP = 34,           ///< samples of the keys in a sweep
+    BB_STREAM_SURFACE_BUMP = 40,    ///< positions, widths and heights of a surface's bumps
     BB_STREAM_SURFACE_WAVE = 41,    ///< waves of a surface's power spectrum
     BB_STREAM_VORTEX = 42,          ///< positions of residues of a phase
     BB_STREAM_PUPIL_HOLE = 43,      ///< positions of discs without data

@@ -22,8 +22,8 @@ typedef struct bb_row_product {
     double *c; ///< [rows][columns]
 } bb_row_product;
 
-/// Computes `rows` rows of C, `grain` of them per task. The bits are the same at any number of
-/// threads, and equal to those of one task. Errors: BB_MEMORY.
+/// Computes `rows` rows of C, `grain` of them per task. The bits depend on `grain`, not on the
+/// number of threads. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_row_product_run(const bb_row_product *product, bb_index rows,
                                         bb_index grain);
 

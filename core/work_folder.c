@@ -212,8 +212,7 @@ static _Noreturn void become(const bb_work_folder *folder, const bb_work_program
         }
     }
     const int nothing = open("/dev/null", O_RDONLY);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
-        getppid() == parent && // the parent may have ended already
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && // it may have ended
         fchdir(folder->descriptor) == 0 && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
         dup2(words, STDOUT_FILENO) >= 0 && dup2(words, STDERR_FILENO) >= 0) {
         (void)sigprocmask(SIG_SETMASK, &none, NULL);

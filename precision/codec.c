@@ -19,7 +19,7 @@ static const char *const rounding_words[] = {"nearest", "diffused", "sweep", NUL
 static const char *const column_words[] = {"nearest", "sweep", NULL};
 static const char *names[ROWS + 1];
 
-// Keys that several codecs take; `takes` of a row says which.
+// Keys shared by several codecs; `takes` of a row lists those it supports.
 // clang-format off
 static const bb_key shared[] = {
     {.name = "codec", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_codec_config, codec),
@@ -55,12 +55,12 @@ static const bb_key shared[] = {
 // clang-format on
 enum { SHARED = sizeof shared / sizeof shared[0], KEYS = SHARED + BB_CODEC_SLOTS };
 
-// For codecs whose `rounding` applies to columns only.
+// For codecs that apply `rounding` to columns only.
 static const bb_key column_rounding = {.name = "rounding", .choices = column_words};
 
 static bb_key keys[KEYS];
-static const char *words[KEYS][WORDS + 1]; // of keys to which rows add some
-static char meanings[KEYS][MEANING_BYTES]; // the same
+static const char *words[KEYS][WORDS + 1]; // of keys extended by rows
+static char meanings[KEYS][MEANING_BYTES]; // of the same keys
 static bb_index first_slot[ROWS];
 bb_schema bb_codec_schema = {.name = "storage", .bytes = sizeof(bb_codec_config), .keys = keys};
 
@@ -83,7 +83,7 @@ static bb_index find_word(const char *const *list, const char *word)
     return place;
 }
 
-// Runs before main: a key that would be lost is an error of the codec's author.
+// Runs before main: a key without a place is an error of the codec's author.
 static void require(bool holds, const bb_codec_row *row, const bb_key *key, const char *problem)
 {
     if (!holds) {
@@ -92,7 +92,7 @@ static void require(bool holds, const bb_codec_row *row, const bb_key *key, cons
     }
 }
 
-// Adds to a key's words and meaning those of a row's key of the same name.
+// Extends a key's words and meaning by those of a row's key of the same name.
 static void add_words(const bb_codec_row *row, const bb_key *more, bb_key *key)
 {
     char meaning[MEANING_BYTES];
@@ -108,7 +108,7 @@ static void add_words(const bb_codec_row *row, const bb_key *more, bb_key *key)
     for (int i = 0; i < 2; ++i) {
         for (const char *const *word = sources[i]; *word != NULL; ++word) {
             const bb_index place = find_word(list, *word);
-            require(place < WORDS, row, more, "no room for its words; raise WORDS of codec.c");
+            require(place < WORDS, row, more, "too many words; raise WORDS of codec.c");
             list[place] = *word;
         }
     }
@@ -133,7 +133,7 @@ __attribute__((constructor)) static void put_together(void)
                 continue;
             }
             require(slots + own <= BB_CODEC_SLOTS && bb_codec_schema.key_count < KEYS, row, more,
-                    "no room for it; raise BB_CODEC_SLOTS");
+                    "too many keys; raise BB_CODEC_SLOTS");
             bb_key *key = &keys[bb_codec_schema.key_count++];
             *key = *more;
             key->offset += own ? (size_t)first_slot[r] * sizeof(bb_codec_slot) : 0;
@@ -271,7 +271,7 @@ bool bb_codec_read(const char *text, bb_codec_config *out)
     return known;
 }
 
-// The row's own key of a name, NULL where it has none.
+// The row's own key of a name, NULL if there is none.
 static const bb_key *own_key(const bb_codec_row *row, const char *name)
 {
     for (bb_index k = 0; k < row->key_count; ++k) {
@@ -308,7 +308,7 @@ static bool takes_key(const bb_codec_row *row, const char *name)
     return row->takes != NULL && row->takes[t] != NULL;
 }
 
-// The keys after `codec`: which are given, and whether the codec takes them, and their words.
+// Checks the keys after `codec`: each given key and its word must be supported by the codec.
 static bool knows_keys(const bb_codec_config *config, char *sentence, size_t bytes)
 {
     const bb_codec_row *row = rows[config->codec];
@@ -331,7 +331,7 @@ static bool knows_keys(const bb_codec_config *config, char *sentence, size_t byt
             (void)snprintf(sentence, bytes, "%s: not a parameter of codec %s%s", key->name,
                            row->name,
                            strcmp(key->name, "rounding") == 0 && bb_codec_sweeps(config)
-                               ? ", as its columns are not rounded one by one"
+                               ? ", as it cannot round columns one by one"
                                : "");
             return false;
         }
@@ -376,8 +376,8 @@ bool bb_codec_check(const bb_codec_config *config, bb_row_scale scale, char *sen
     }
     if (scale == BB_ROW_SCALE_ROW && !rows[config->codec]->takes_row_scale) {
         (void)snprintf(sentence, sentence_bytes,
-                       "codec: %s with scale: row; its steps and streams belong to values as they "
-                       "are, expected scale: none",
+                       "codec: %s with scale: row; its steps and streams depend on the unscaled "
+                       "values, expected scale: none",
                        rows[config->codec]->name);
         return false;
     }
@@ -492,8 +492,8 @@ const char *bb_codec_absent(const bb_codec_config *config, bb_device_kind device
 {
     if (device == BB_DEVICE_OPENCL && !bb_codec_is_plain(config, BB_FORMAT_FP64) &&
         !bb_codec_is_plain(config, BB_FORMAT_FP32)) {
-        return "products there are of fp64 and fp32 as they are, expected one of those, or "
-               "device cpu or cuda";
+        return "products on this device need fp64 or fp32 storage; use one of those, or device cpu "
+               "or cuda";
     }
     return device != BB_DEVICE_CPU && bb_codec_form_of(config).kind == BB_FORM_PIECES
                ? rows[config->codec]->cpu_only
@@ -534,7 +534,7 @@ double bb_codec_bytes_per_value(const bb_codec_config *config)
 
 double bb_codec_seconds_per_value(const bb_codec_config *config)
 {
-    static const double clip_seconds = 5e-10; // of a value under one more clip
+    static const double clip_seconds = 5e-10; // per value, for one more clip
     return bb_codec_diffuses(config) ? 1.3e-8
                                      : rows[config->codec]->seconds +
                                            clip_seconds * (double)(bb_codec_clip_count(config) - 1);
@@ -588,7 +588,7 @@ double bb_codec_fp32_rounding(double magnitude)
     return fmax(0x1p-24 * magnitude, 0x1p-150);
 }
 
-// Tolerances of codecs that take one: absolute or a part of the range, and those that are held.
+// Checks the tolerances of a codec: absolute or relative to the range, and within its limits.
 static bool fits(bb_codec_tolerances allowed, double tolerance)
 {
     return tolerance >= ldexp(1.0, allowed.lowest) && tolerance <= ldexp(1.0, allowed.highest);

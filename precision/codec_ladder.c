@@ -36,7 +36,7 @@ double bb_codec_ladder_bit(const bb_codec_ladder *ladder)
     return is_of_tolerances(ladder) ? PER_DECADE * log10(2.0) * (ladder->is_fine ? FINER : 1) : 1.0;
 }
 
-// The key's value as a file would have it.
+// Writes the key's value in the notation of a configuration file.
 static void write_value(const bb_codec_ladder *ladder, int step, char *out, size_t bytes)
 {
     static const char *const digits[PER_DECADE] = {"1.0", "7.5", "5.6", "4.2",

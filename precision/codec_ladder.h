@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Storages of one codec from few bytes to many, along a key that is a number: what a search for
-// the fewest bytes goes through. A codec's row names its ladders.
+// Storage ladders: variants of one codec from few bytes to many along a numeric key, the search
+// path for the smallest storage. A codec's row lists its ladders.
 //
-// Tolerances are parts of the range, eight a decade with two digits: 0.1, 0.075, 0.056, 0.042,
-// 0.032, 0.024, 0.018, 0.013, 0.01, ... 1e-7. Written out they are the same numbers, so that a
-// storage that was found can be asked for by itself. In fine steps, 64 a decade with three digits,
-// a step is a twentieth of a bit.
+// Tolerances are relative to the range, eight per decade with two digits: 0.1, 0.075, 0.056, 0.042,
+// 0.032, 0.024, 0.018, 0.013, 0.01, ... 1e-7. The written values are exact, so that a storage found
+// by a search can be given explicitly. Fine steps, 64 per decade with three digits, change the
+// width by a twentieth of a bit.
 #ifndef BB_PRECISION_CODEC_LADDER_H
 #define BB_PRECISION_CODEC_LADDER_H
 
 #include "precision/codec.h"
 
 typedef struct bb_codec_ladder {
-    const char *key;    ///< that varies, tolerance_of_range as above, others by one a step
-    const char *others; ///< keys and values beside it, as bb_codec_read takes them
-    int first;          ///< value of step 0; of no meaning to tolerances
+    const char *key;    ///< varied key: tolerance_of_range as above, others by one per step
+    const char *others; ///< further keys and values, in the syntax of bb_codec_read
+    int first;          ///< value of step 0; unused for tolerances
     int steps;
-    bool is_fine; ///< tolerances in steps of 64 a decade with three digits
+    bool is_fine; ///< 64 tolerance steps per decade with three digits
 } bb_codec_ladder;
 
-enum { BB_CODEC_LADDERS = 2 }; ///< of a codec at most, each along another key
+enum { BB_CODEC_LADDERS = 2 }; ///< maximum per codec, each along another key
 
-/// Ladder number `index` of a storage's codec; NULL where it has no more.
+/// Ladder number `index` of a storage's codec; NULL beyond the last.
 const bb_codec_ladder *bb_codec_ladder_of(const bb_codec_config *storage, int index);
 
-/// The same from end to end in finer steps where it goes along tolerances, else as it is.
+/// The whole ladder in finer steps if it varies the tolerance, else unchanged.
 bb_codec_ladder bb_codec_ladder_refine(const bb_codec_ladder *ladder);
 
-/// Steps along which values that are coded in whole numbers get a bit wider.
+/// Number of steps that change the width of integer values by one bit.
 double bb_codec_ladder_bit(const bb_codec_ladder *ladder);
 
-/// A step, from 0 on: keys that `storage` gives stay, the ladder's are added.
+/// Storage of a step, from 0: keys that `storage` gives are kept, the ladder's are added.
 bb_codec_config bb_codec_ladder_storage(const bb_codec_ladder *ladder,
                                         const bb_codec_config *storage, int step);
 
-/// The first step that bb_codec_check lets pass; `steps` where there is none, or where the storage
-/// gives the key already.
+/// First step accepted by bb_codec_check; `steps` if there is none or if the storage already gives
+/// the key.
 int bb_codec_ladder_first(const bb_codec_ladder *ladder, const bb_codec_config *storage,
                           bb_row_scale scale);
 

@@ -89,11 +89,11 @@ done:
     return status;
 }
 
-// Values, and of each row its scale and what its last block fills up.
+// Values, and for each row its scale and the padding of its last block.
 bb_need bb_coded_matrix_resident(const bb_codec_config *config, const bb_matrix_layout *layout)
 {
     static const double row_bytes = sizeof(double) + 128.0;
-    static const double store_bytes = 16384.0; // with the tables of small transforms
+    static const double store_bytes = 16384.0; // including the tables of small transforms
     const double rows = (double)layout->rows;
     const double tables = store_bytes + bb_codec_row_of(config)->own_bytes;
     return (bb_need){.host_bytes =
@@ -164,7 +164,7 @@ static void fix_scale(bb_coded_matrix *matrix, bb_index row, const double *value
     }
 }
 
-// A row whose scale is fixed, and with `fixed` all that it shares.
+// Encodes a row whose scale is set; with `fixed`, its shared data is set too.
 static void encode_row(bb_coded_matrix *matrix, bb_index row, const double *values, double scale,
                        bool fixed, bb_codec_counts *counts)
 {
@@ -193,7 +193,7 @@ static bb_status encode_rows(bb_coded_matrix *matrix, bb_index row, bb_view pane
     const bb_index across = matrix->layout.mesh_columns > 0 ? matrix->layout.mesh_columns : columns;
     const bool diffused = bb_codec_diffuses(&matrix->config);
     bb_codec_counts counts = {0};
-    double *rounded = NULL; // [columns], of diffused rounding
+    double *rounded = NULL; // [columns], for diffused rounding
     double *above = NULL;   // [across]
     if (diffused) {
         BB_TRY(BB_ALLOCATE(columns, &rounded));
@@ -254,7 +254,7 @@ done:
     return status;
 }
 
-// The first value that is not finite; `count` where there is none.
+// Index of the first non-finite value; `count` if there is none.
 static bb_index first_odd(const double *values, bb_index count)
 {
     bb_index place = 0;
@@ -273,8 +273,8 @@ static bb_status check_row(const bb_coded_matrix *matrix, bb_index row, const do
                matrix->layout.rows - 1);
     const bb_index odd = first_odd(values, columns);
     BB_REQUIRE(odd == columns, BB_INVALID,
-               "row %td, column %td is %g, expected finite values to fix a row by", row, odd,
-               values[odd]);
+               "row %td, column %td is %g, expected finite values to determine the row's scale",
+               row, odd, values[odd]);
 done:
     return status;
 }
@@ -410,7 +410,7 @@ bb_index bb_coded_matrix_piece_count(const bb_coded_matrix *matrix, bb_index pie
     return rest < matrix->piece_columns ? rest : matrix->piece_columns;
 }
 
-// Units of a row whose values are exact in fp32.
+// Decodes units of a row whose values are exact in fp32.
 static void widen(const bb_coded_matrix *matrix, bb_index row, bb_index first, bb_index count,
                   double *out)
 {
@@ -425,7 +425,7 @@ static void widen(const bb_coded_matrix *matrix, bb_index row, bb_index first, b
     }
 }
 
-// Whole units of a row into `out`, doubles where it is `wide`.
+// Decodes whole units of a row into `out`, doubles if `wide`.
 static inline void decode_units(const bb_coded_matrix *matrix, bb_index row, bb_index first,
                                 bb_index count, bool wide, void *out)
 {
@@ -438,7 +438,7 @@ static inline void decode_units(const bb_coded_matrix *matrix, bb_index row, bb_
     }
 }
 
-// Columns [column, column + count) of a row.
+// Decodes columns [column, column + count) of a row.
 static void decode_columns(const bb_coded_matrix *matrix, bb_index row, bb_index column,
                            bb_index count, bool wide, void *out)
 {
@@ -465,7 +465,7 @@ static void decode_columns(const bb_coded_matrix *matrix, bb_index row, bb_index
     }
 }
 
-// A piece of a group into `out`, doubles where it is `wide`.
+// Decodes a piece of a group into `out`, doubles if `wide`.
 static void decode_group(const bb_coded_matrix *matrix, bb_index group, bb_index piece, bool wide,
                          void *out)
 {

@@ -74,7 +74,7 @@ void bb_error_norms_add(bb_error_norms *norms, const double *original, const dou
                         bb_index count)
 {
     bb_error_norms total = sum_of_lanes(original, approximation, count, 0);
-    // A sum of squares that overflowed beside a NaN stays NaN in any unit.
+    // A sum of squares that overflowed next to a NaN stays NaN in any unit.
     const int exponent = bb_error_norms_exponent(total.max_error);
     if (exponent != 0) {
         total = sum_of_lanes(original, approximation, count, exponent);

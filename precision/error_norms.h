@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Error of an approximation against its original, gathered panel by panel.
+// Error of an approximation against its original, accumulated panel by panel.
 //
-// rmse = sqrt(mean (a - b)^2); nrmse = rmse / range, range = max - min of the original;
-// psnr = 20 log10(range / rmse); the zfp tool's own psnr uses half the range: 6.02 dB less.
+// rmse = sqrt(mean (a - b)^2); nrmse = rmse / range, range = max - min of the original; psnr = 20
+// log10(range / rmse); the zfp tool's own psnr uses half the range: 6.02 dB less.
 #ifndef BB_PRECISION_ERROR_NORMS_H
 #define BB_PRECISION_ERROR_NORMS_H
 
@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-/// Running sums; start from bb_error_norms_start().
+/// Running sums; initialise with bb_error_norms_start().
 typedef struct bb_error_norms {
     double sum_squares; ///< of the errors over 2^exponent
     double max_error;
@@ -20,19 +20,19 @@ typedef struct bb_error_norms {
     double maximum;
     double sum; ///< of the errors over 2^exponent, for the bias
     double count;
-    int exponent; ///< 0 but where squares of the errors would overflow or underflow
+    int exponent; ///< 0 unless squares of the errors would overflow or underflow
 } bb_error_norms;
 
 bb_error_norms bb_error_norms_start(void);
 
-/// Adds `count` pairs: 16 lanes, lane l taking pairs l, l + 16, ..., then the lanes in turn. The
-/// calls and their order fix the bits. Errors outside 2^-400 to 2^480 are summed in a unit of their
-/// own, a power of two.
+/// Adds `count` pairs in 16 lanes, pair i in lane i mod 16, then adds up the lanes in order. The
+/// calls and their order determine the bits. Errors outside 2^-400 to 2^480 are summed in a
+/// separate unit, a power of two.
 void bb_error_norms_add(bb_error_norms *norms, const double *original, const double *approximation,
                         bb_index count);
 
-/// Exponent of the unit of a call's sums: 0 where squares of errors up to `largest` can be summed
-/// as they are. 2^-exponent is finite.
+/// Exponent of the unit of a call's sums: 0 if squares of errors up to `largest` can be summed
+/// directly. 2^-exponent is finite.
 BB_DEVICE_FUNCTION
 int bb_error_norms_exponent(double largest)
 {
@@ -47,7 +47,7 @@ int bb_error_norms_exponent(double largest)
     return exponent < -LIMIT ? -LIMIT : exponent > LIMIT ? LIMIT : exponent;
 }
 
-/// Brings the sums into the unit 2^exponent.
+/// Converts the sums to the unit 2^exponent.
 BB_DEVICE_FUNCTION
 void bb_error_norms_set_exponent(bb_error_norms *norms, int exponent)
 {
@@ -58,13 +58,13 @@ void bb_error_norms_set_exponent(bb_error_norms *norms, int exponent)
     }
 }
 
-/// Adds what `other` has gathered: one struct a group of rows, merged in the groups' order, gives
-/// the same bits with any number of threads.
+/// Adds the sums of `other`: one struct per group of rows, merged in the groups' order, gives the
+/// same bits with any number of threads.
 BB_DEVICE_FUNCTION
 void bb_error_norms_merge(bb_error_norms *norms, const bb_error_norms *other)
 {
     bb_error_norms more = *other;
-    // No errors yet have no unit; else the larger one holds both.
+    // Without errors there is no unit yet; else the larger one is used for both.
     const int exponent = norms->max_error == 0.0           ? more.exponent
                          : more.max_error == 0.0           ? norms->exponent
                          : norms->exponent > more.exponent ? norms->exponent
@@ -77,7 +77,7 @@ void bb_error_norms_merge(bb_error_norms *norms, const bb_error_norms *other)
     norms->minimum = fmin(norms->minimum, other->minimum);
     norms->maximum = fmax(norms->maximum, other->maximum);
     norms->count += other->count;
-    // The comparisons pass a NaN over; a sum of squares is NaN only where an error is.
+    // The comparisons skip NaN; a sum of squares is NaN only if an error is.
     if (isnan(norms->sum_squares)) {
         norms->max_error = norms->sum_squares;
     }
@@ -92,12 +92,12 @@ double bb_error_norms_nrmse(const bb_error_norms *norms);
 /// Mean error.
 double bb_error_norms_bias(const bb_error_norms *norms);
 
-/// Full range; infinity for an exact approximation.
+/// Over the full range; infinity for an exact approximation.
 double bb_error_norms_psnr_db(const bb_error_norms *norms);
 
-/// ||approximation - truth|| / ||truth||, Euclidean, with a power of two taken out, so that squares
-/// neither overflow nor underflow. 0 where both are zeros throughout, infinite where only the truth
-/// is, NaN where a value is not finite. Summed in order.
+/// ||approximation - truth|| / ||truth||, Euclidean, scaled by a power of two so that squares
+/// neither overflow nor underflow. 0 if both are zero, infinite if only the truth is, NaN if a
+/// value is not finite. Summed in order.
 double bb_error_norms_relative(const double *approximation, const double *truth, bb_index count);
 
 /// Half range, as the zfp tool prints it.

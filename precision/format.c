@@ -88,7 +88,7 @@ double bb_format_round(bb_format format, double value)
     return round_one(&error, value, &over);
 }
 
-// Same result as narrow_f64 for fp32, by the processor's rounding.
+// Same result as narrow_f64 for fp32, by the processor's conversion.
 BB_CLONES static void cast_f64(const double *values, bb_index count, float *out)
 {
     for (bb_index i = 0; i < count; ++i) {
@@ -99,7 +99,7 @@ BB_CLONES static void cast_f64(const double *values, bb_index count, float *out)
 BB_CLONES static bb_index narrow_f64(const bb_format_rule *rule, const double *values,
                                      bb_index count, float *out)
 {
-    const bb_format_rule error = *rule; // a copy, which stores to `out` cannot change
+    const bb_format_rule error = *rule; // a local copy: stores to `out` cannot alias it
     bb_index over = 0;
     for (bb_index i = 0; i < count; ++i) {
         out[i] = (float)round_one(&error, values[i], &over);
@@ -114,7 +114,7 @@ bb_index bb_format_narrow(bb_format format, const double *values, bb_index count
     return table[format].saturates ? over : 0;
 }
 
-// NaN, infinity and overflow are settled by selects, so that the loop vectorises.
+// NaN, infinity and overflow are handled by selects, so that the loop vectorises.
 BB_CLONES static bb_index round_f32(int dropped, float normal, float magic, float largest,
                                     float overflow, const float *values, bb_index count, float *out)
 {
@@ -140,7 +140,7 @@ static double within(double magnitude, double deviation)
 
 double bb_format_normal_error(bb_format format, double deviation)
 {
-    enum { BINADES = 6 }; // beyond the deviation's own, of which the last holds next to nothing
+    enum { BINADES = 6 }; // below the deviation's own; the last has negligible weight
     const bb_format_info *info = bb_format_describe(format);
     const double normal = bb_format_smallest_normal(format);
     const double square = deviation * deviation;
@@ -176,12 +176,12 @@ bb_index bb_format_round_f32(bb_format format, const float *values, bb_index cou
     return info->saturates ? over : 0;
 }
 
-// encode_16, encode_8: NaN has a word of its own.
+// encode_16, encode_8: NaN has its own word.
 #define ENCODE(bits)                                                                               \
     BB_CLONES static bb_index encode_##bits(const bb_format_rule *rule, const double *values,      \
                                             bb_index count, uint##bits##_t *out)                   \
     {                                                                                              \
-        const bb_format_rule error = *rule; /* a copy, which stores to `out` cannot change */      \
+        const bb_format_rule error = *rule; /* a local copy: stores to `out` cannot alias it */    \
         bb_index over = 0;                                                                         \
         for (bb_index i = 0; i < count; ++i) {                                                     \
             uint32_t sign =                                                                        \

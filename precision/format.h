@@ -2,8 +2,8 @@
 //
 // Scalar number formats: one table, exact rounding to nearest even, encoding and decoding.
 //
-// fp64, fp32, fp16: IEEE 754. bf16: fp32 cut to 8 significant bits. tf32: fp32's range with 11
-// significant bits, kept in 32-bit words. e4m3, e5m2: OCP 8-bit formats; e4m3 has no infinity.
+// fp64, fp32, fp16: IEEE 754. bf16: fp32 with 8 significant bits. tf32: fp32's range with 11
+// significant bits, stored in 32-bit words. e4m3, e5m2: OCP 8-bit formats; e4m3 has no infinity.
 // Overflow: fp64 to bf16 and fp16 round to infinity; e4m3 and e5m2 saturate at their largest value
 // and every saturation is counted. NaN stays NaN. A value is rounded once, from double.
 #ifndef BB_PRECISION_FORMAT_H
@@ -33,7 +33,7 @@ typedef enum bb_format {
 typedef struct bb_format_info {
     const char *name;
     int bytes;            ///< of one stored value
-    int significand;      ///< bits, the hidden one included
+    int significand;      ///< bits, including the hidden one
     int minimum_exponent; ///< of the smallest normal number, 2^minimum_exponent
     double largest;       ///< largest finite value
     bool saturates;       ///< overflow gives `largest`, counted, instead of infinity
@@ -54,29 +54,29 @@ double bb_format_unit_roundoff(bb_format format);
 double bb_format_smallest_normal(bb_format format);
 double bb_format_smallest_subnormal(bb_format format);
 
-/// How doubles are rounded to a format, for bb_format_rule_round and _word (format_core.h).
+/// Rounding of doubles to a format, for bb_format_rule_round and _word (format_core.h).
 struct bb_format_rule bb_format_rule_of(bb_format format);
 
 /// Nearest value of the format, ties to even.
 double bb_format_round(bb_format format, double value);
 
-/// Mean square error of rounding a normal number of mean 0: within a binade errors are spread
-/// evenly over a step. Numbers beyond the largest are left out of it.
+/// Mean square error of rounding a normal variate of mean 0: within a binade errors are uniform
+/// over a step. Numbers beyond the largest are ignored.
 double bb_format_normal_error(bb_format format, double deviation);
 
-/// Rounds `count` floats in place of or into `out`; `format` is one of 32 bits or fewer. Returns
-/// the number of saturated values.
+/// Rounds `count` floats in place or into `out`; `format` has 32 bits or fewer. Returns the number
+/// of saturated values.
 bb_index bb_format_round_f32(bb_format format, const float *values, bb_index count, float *out);
 
-/// Rounds doubles once to the format and keeps them in floats (formats of 32 bits or fewer, exact).
-/// Returns the number of saturated values.
+/// Rounds doubles once to the format and stores them as floats (formats of 32 bits or fewer,
+/// exact). Returns the number of saturated values.
 bb_index bb_format_narrow(bb_format format, const double *values, bb_index count, float *out);
 
 /// Encodes doubles to the format's words; returns the number of saturated values. `out` holds
 /// count * bytes; words are little-endian as in memory.
 bb_index bb_format_encode(bb_format format, const double *values, bb_index count, void *out);
 
-/// The same of floats, each times `scale` first.
+/// As bb_format_encode for floats, each multiplied by `scale` first.
 bb_index bb_format_encode_f32(bb_format format, const float *values, bb_index count, double scale,
                               void *out);
 

@@ -42,9 +42,9 @@ double bb_format_f64_of_bits(uint64_t bits)
     return value;
 }
 
-/// |value| rounded to nearest even with `dropped` fewer fraction bits than fp64, or to multiples of
-/// the subnormal spacing below `normal`. `magic` is 2^52 times that spacing: adding it leaves no
-/// room for finer bits. Overflow is the caller's business.
+/// Rounds |value| to nearest even with `dropped` fewer fraction bits than fp64, or to multiples of
+/// the subnormal spacing below `normal`. `magic` is 2^52 times that spacing: adding it discards
+/// finer bits. The caller handles overflow.
 BB_DEVICE_FUNCTION
 double bb_format_round_magnitude_f64(double magnitude, int dropped, double normal, double magic)
 {
@@ -55,7 +55,7 @@ double bb_format_round_magnitude_f64(double magnitude, int dropped, double norma
     return magnitude < normal ? small : rounded;
 }
 
-/// The same from fp32; `magic` is 2^23 times the subnormal spacing.
+/// As above for fp32; `magic` is 2^23 times the subnormal spacing.
 BB_DEVICE_FUNCTION
 float bb_format_round_magnitude_f32(float magnitude, int dropped, float normal, float magic)
 {
@@ -66,18 +66,18 @@ float bb_format_round_magnitude_f32(float magnitude, int dropped, float normal, 
     return magnitude < normal ? small : rounded;
 }
 
-/// Constants of the rounding of doubles to one format, and of its words (bb_format_rule_of).
+/// Constants for rounding doubles to one format, and for its words (bb_format_rule_of).
 typedef struct bb_format_rule {
     int dropped;
     double normal, magic, largest;
-    double overflow;      ///< in the place of a magnitude over `largest`
+    double overflow;      ///< result for a magnitude over `largest`
     double per_subnormal; ///< words below `normal` count subnormal spacings
-    uint64_t bias;        ///< of the shifted bits of a double over the word
+    uint64_t bias;        ///< difference of exponent biases, in the shifted bits of a double
     uint32_t infinite_word;
     uint32_t nan_word;
 } bb_format_rule;
 
-/// Rounds a magnitude that is not NaN; infinity overflows as any large number does.
+/// Rounds a magnitude other than NaN; infinity overflows like any large number.
 BB_DEVICE_FUNCTION
 double bb_format_rule_round(const bb_format_rule *rule, double magnitude, bool *too_large)
 {
@@ -99,8 +99,8 @@ uint32_t bb_format_rule_word(const bb_format_rule *rule, double rounded)
     return rounded > rule->largest ? rule->infinite_word : word;
 }
 
-// Decoding shifts the word so that exponent and fraction stand where fp32 has them and multiplies
-// by the difference of the biases: exact, subnormals included.
+// Decoding shifts the word so that exponent and fraction are at fp32's positions and multiplies by
+// the difference of the biases: exact, including subnormals.
 
 BB_DEVICE_FUNCTION
 float bb_format_decode_fp16(uint16_t word)

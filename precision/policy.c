@@ -73,9 +73,10 @@ static bb_status find_tolerance(const bb_policy_config *policy, const bb_policy_
     *out = NAN;
     if (row->by_tolerance) {
         bool given = !isnan(policy->tolerance);
-        BB_REQUIRE(given || facts->noise_floor > 0.0, BB_INVALID,
-                   "policy %s: expected a tolerance, as the noise floor of the matrix is unknown",
-                   row->name);
+        BB_REQUIRE(
+            given || facts->noise_floor > 0.0, BB_INVALID,
+            "policy %s: the noise floor of the matrix is unknown, so a tolerance is required",
+            row->name);
         *out = given ? policy->tolerance : policy->noise_share * facts->noise_floor / facts->norm;
     }
 done:
@@ -93,7 +94,7 @@ bb_status bb_policy_map_create(const bb_policy_config *policy, bb_variant arithm
     *out = NULL;
     BB_REQUIRE((!rule->by_table || facts->table != NULL) &&
                    (!rule->by_tile_norms || facts->tile_norms != NULL),
-               BB_INTERNAL, "policy %s: a fact that it needs is missing", rule->name);
+               BB_INTERNAL, "policy %s: a required input is missing", rule->name);
     BB_TRY(bb_policy_check(policy, arithmetic));
     BB_TRY(find_tolerance(policy, facts, &asked.tolerance));
     BB_TRY(BB_ZEROED(1, &map));
@@ -172,40 +173,38 @@ bb_variant bb_policy_variant(const bb_policy_config *policy, bb_variant arithmet
 static const bb_key keys[] = {
     {.name = "kind", .kind = BB_KEY_CHOICE, .choices = bb_policy_kind_names,
      .offset = offsetof(bb_policy_config, kind), .default_text = "uniform",
-     .meaning = "What a tile takes" BB_POLICIES(PHRASE_OF) "."},
+     .meaning = "Variant of a tile" BB_POLICIES(PHRASE_OF) "."},
     {.name = "width", .kind = BB_KEY_INTEGER, .unit = "tiles", .minimum = 0.0, .maximum = 1e6,
      .offset = offsetof(bb_policy_config, width), .default_text = "1",
      .meaning = "Band: tiles with |row - column| < width use `inside`; 1 is the "
      "diagonal."},
     {.name = "inside", .kind = BB_KEY_CHOICE, .choices = bb_variant_names,
      .offset = offsetof(bb_policy_config, inside), .default_text = "sp",
-     .meaning = "Arithmetic within the band, or where the bound of a rule is exceeded."},
+     .meaning = "Arithmetic within the band, or where a rule's bound is exceeded."},
     {.name = "diagonal", .kind = BB_KEY_CHOICE, .choices = bb_policy_follow_names,
      .offset = offsetof(bb_policy_config, diagonal), .default_text = "sp",
      .meaning = "Updates of diagonal tiles: fp32, or the variant of the policy; potrf "
      "stays fp32."},
     {.name = "table", .kind = BB_KEY_PATH, .optional = true,
      .offset = offsetof(bb_policy_config, table),
-     .meaning = "Table: file of a variant a tile, relative to the file that names it."},
+     .meaning = "Table: file with a variant per tile, relative to the file that names it."},
     {.name = "tolerance", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .optional = true,
      .offset = offsetof(bb_policy_config, tolerance),
-     .meaning = "Rules: bound on ||dA|| / ||A|| of the scaled matrix; unset: by the noise floor."},
+     .meaning = "Rules: bound on ||dA|| / ||A|| of the scaled matrix; unset: from the noise floor."},
     {.name = "noise_share", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 100.0,
      .exclusive_minimum = true, .default_text = "0.5",
      .offset = offsetof(bb_policy_config, noise_share),
-     .meaning = "Rules without a tolerance: ||dA|| relative to the least eigenvalue due "
-     "to noise."},
+     .meaning = "Rules without a tolerance: ||dA|| relative to the smallest eigenvalue due to noise."},
     {.name = "rounding", .kind = BB_KEY_CHOICE, .choices = bb_policy_rounding_names,
      .offset = offsetof(bb_policy_config, rounding), .default_text = "worst",
-     .meaning = "Product: errors add up, or as independent ones do."},
+     .meaning = "Product: errors add up linearly (worst), or as independent ones."},
     {.name = "widths", .kind = BB_KEY_INTEGERS, .unit = "tiles", .minimum = 1.0, .maximum = 1e6,
      .optional = true, .offset = offsetof(bb_policy_config, widths),
-     .meaning = "Three zones: two distances |row - column|; the first zone ends before the first "
-                "of them, the second before the second."},
+     .meaning = "Three zones: two distances |row - column|; the first zone ends before the first one, the second before the second."},
     {.name = "zones", .kind = BB_KEY_CHOICES, .choices = bb_variant_names, .optional = true,
      .offset = offsetof(bb_policy_config, zones),
-     .meaning = "Three zones: their variants from the diagonal outward, the pipeline's own last."},
+     .meaning = "Three zones: their variants from the diagonal outward, the last being the pipeline's own."},
 };
 // clang-format on
 const bb_schema bb_policy_schema = BB_SCHEMA("policy", bb_policy_config, keys);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Policies: which variant updates which tile of a symmetric matrix that is factored. A policy is a
-// row: a function of the tile's place, the norms of the tiles and the noise floor, and all that
-// others ask about it. It is resolved once to a map, which every engine reads.
+// Policies: the variant for updates of each tile of a symmetric matrix being factored. A policy is
+// a row: a function of the tile's position, the norms of the tiles and the noise floor, and its
+// properties. It is resolved once to a map, which every engine uses.
 //
 // With NT tile rows, u the unit roundoff of the pipeline's variant and eps the tolerance:
 //   tile_norm  the pipeline's variant where ||A_ij||_F <= eps ||A||_F / (NT u), `inside` elsewhere:
@@ -10,9 +10,9 @@
 //              Numerica 2022), not for that of the products;
 //   product    the pipeline's variant for each product with 2 u ||L_ik||_F ||L_jk||_F <= tau,
 //              `inside` for the others, tau = eps ||A||_F / NT^2: then the rounding of the operands
-//              adds up to at most eps ||A||_F. `rounding: random` takes the errors of a product's
+//              adds up to at most eps ||A||_F. `rounding: random` treats the errors of a product's
 //              nb columns and of a tile's NT products as independent: tau grows by sqrt(nb NT).
-// Where no tolerance is given, eps = c lambda / ||A||_F with lambda a lower bound of the least
+// Without a tolerance, eps = c lambda / ||A||_F with lambda a lower bound of the smallest
 // eigenvalue (the noise floor) and c the key noise_share: with c < 1, A + dA is positive definite.
 #ifndef BB_PRECISION_POLICY_H
 #define BB_PRECISION_POLICY_H
@@ -25,13 +25,13 @@
 extern "C" {
 #endif
 
-// The policies, one line each: its row, `bb_policy_row_<name>`, stands in a file of its own or in
+// The policies, one per line: the row `bb_policy_row_<name>` is in its own file or in
 // policy_rules.c. The phrase is for the key `kind`.
 // clang-format off
 #define BB_POLICIES(row)                                                                           \
     row(UNIFORM,   uniform,   "one arithmetic everywhere")                                         \
     row(BAND,      band,      "another near the diagonal")                                         \
-    row(TABLE,     table,     "by a file")                                                         \
+    row(TABLE,     table,     "from a file")                                                         \
     row(TILE_NORM, tile_norm, "by a bound on its norm")                                            \
     row(PRODUCT,   product,   "product by product, by a bound")                                    \
     row(THREE_ZONES, three_zones, "by its distance from the diagonal")
@@ -41,24 +41,24 @@ extern "C" {
 typedef enum bb_policy_kind { BB_POLICIES(BB_POLICY_OF_ROW) BB_POLICY_COUNT } bb_policy_kind;
 #undef BB_POLICY_OF_ROW
 
-/// Their names in the order of the enum, NULL.
+/// NULL-terminated names in the order of the enum.
 extern const char *const bb_policy_kind_names[];
 
-/// Whether operations that Doucet et al. keep in fp32 use the policy's variants.
+/// Whether operations that Doucet et al. perform in fp32 use the policy's variants.
 typedef enum bb_policy_follow {
-    BB_POLICY_FOLLOW_SP, ///< fp32, in fp64 where the variant is dp
+    BB_POLICY_FOLLOW_SP, ///< fp32, or fp64 if the variant is dp
     BB_POLICY_FOLLOW,    ///< the policy's variant
 } bb_policy_follow;
 
 /// "sp", "follow", NULL.
 extern const char *const bb_policy_follow_names[];
 
-/// What the products of the two sweeps of a solve take the policy's variants in; else fp32.
+/// Sweeps of a solve whose products use the policy's variants; the others use fp32.
 typedef enum bb_policy_sweeps {
-    BB_POLICY_SWEEPS_SP,      ///< in neither
-    BB_POLICY_SWEEPS_FORWARD, ///< in the forward sweep
-    BB_POLICY_SWEEPS_FOLLOW,  ///< in both
-    BB_POLICY_SWEEPS_LIGHT,   ///< in both, with the light tiles of the factor
+    BB_POLICY_SWEEPS_SP,      ///< neither
+    BB_POLICY_SWEEPS_FORWARD, ///< the forward sweep
+    BB_POLICY_SWEEPS_FOLLOW,  ///< both
+    BB_POLICY_SWEEPS_LIGHT,   ///< both, with the light tiles of the factor
 } bb_policy_sweeps;
 
 /// "sp", "forward", "follow", "light", NULL.
@@ -72,56 +72,56 @@ extern const char *const bb_policy_rounding_names[];
 /// The keys under `policy:` of a pipeline.
 typedef struct bb_policy_config {
     int kind;           ///< bb_policy_kind
-    bb_index width;     ///< tiles; 1 is the diagonal alone
-    int inside;         ///< bb_variant where the pipeline's own is not enough
-    int diagonal;       ///< bb_policy_follow: of the updates of diagonal tiles
-    const char *table;  ///< path of the table's file, NULL
-    double tolerance;   ///< eps, NaN: from the noise floor
+    bb_index width;     ///< in tiles; 1 is the diagonal only
+    int inside;         ///< bb_variant used where the pipeline's own is insufficient
+    int diagonal;       ///< bb_policy_follow: for updates of diagonal tiles
+    const char *table;  ///< path of the table's file, or NULL
+    double tolerance;   ///< eps; NaN: from the noise floor
     double noise_share; ///< c
     int rounding;       ///< bb_policy_rounding
-    bb_list widths;     ///< of bb_index: tiles, where the first two of three zones end
+    bb_list widths;     ///< of bb_index: in tiles, ends of the first two of three zones
     bb_list zones;      ///< of bb_variant as int: three, from the diagonal outward
 } bb_policy_config;
 
 extern const bb_schema bb_policy_schema;
 
-/// What a rule may look at beside the tile's place.
+/// Inputs of a rule in addition to the tile's position.
 typedef struct bb_policy_facts {
     bb_index tile_rows, tile_size;
     const double *tile_norms; ///< [tile_rows (tile_rows + 1) / 2] of A's lower tiles, or NULL
     double norm;              ///< ||A||_F
-    double noise_floor;       ///< lower bound of A's least eigenvalue, NaN unknown
-    const bb_variant *table;  ///< [tile_rows (tile_rows + 1) / 2] of the file, or NULL
+    double noise_floor;       ///< lower bound of A's smallest eigenvalue, NaN if unknown
+    const bb_variant *table;  ///< [tile_rows (tile_rows + 1) / 2] from the file, or NULL
 } bb_policy_facts;
 
-/// What a rule is asked with.
+/// Arguments of a rule.
 typedef struct bb_policy_question {
     const bb_policy_config *policy;
     bb_variant arithmetic;        ///< of the pipeline
-    const bb_policy_facts *facts; ///< NULL where the rule needs none
-    double tolerance;             ///< eps, where the rule goes by one
+    const bb_policy_facts *facts; ///< NULL if the rule needs none
+    double tolerance;             ///< eps, if the rule uses one
 } bb_policy_question;
 
 enum { BB_POLICY_KEYS = 4 };
 
-/// All that is asked of a policy.
+/// Description of a policy.
 typedef struct bb_policy_row {
     const char *name;
-    const char *keys[BB_POLICY_KEYS];     ///< that it takes and others may not, the rest NULL
-    const char *required[BB_POLICY_KEYS]; ///< that it cannot be without, and no other may have
-    bool is_uniform;                      ///< one variant throughout
-    bool is_found;                        ///< one of those that a search tries
-    bool by_tolerance, by_tile_norms, by_table; ///< the facts that it needs
-    const char *missing[BB_DEVICE_KIND_COUNT];  ///< why a device does not have it; NULL: it does
+    const char *keys[BB_POLICY_KEYS];           ///< optional keys of this policy, then NULL
+    const char *required[BB_POLICY_KEYS];       ///< required keys that no other policy may have
+    bool is_uniform;                            ///< one variant everywhere
+    bool is_found;                              ///< tried by a search
+    bool by_tolerance, by_tile_norms, by_table; ///< required facts
+    const char *missing[BB_DEVICE_KIND_COUNT];  ///< reason if a device lacks it, else NULL
     /// Variant of tile (row, column), row >= column.
     bb_variant (*variant)(const bb_policy_question *asked, bb_index row, bb_index column);
-    /// Bound of bb_policy_map; NULL: products are as their tile.
+    /// Bound of bb_policy_map; NULL: products use their tile's variant.
     double (*product_bound)(const bb_policy_question *asked);
-    /// The variants that tiles may get, the pipeline's own last; returns how many. The first are
-    /// those nearest to the diagonal, where that has a meaning.
+    /// Variants that tiles may get, the pipeline's own last; returns their number. The first are
+    /// those nearest to the diagonal, where applicable.
     int (*variants)(const bb_policy_config *policy, bb_variant arithmetic,
                     bb_variant out[BB_VARIANT_COUNT]);
-    /// The rules between its keys; NULL: none. Errors: BB_INVALID with a sentence.
+    /// Checks rules across its keys; NULL: none. Errors: BB_INVALID with a sentence.
     bb_status (*check)(const bb_policy_config *policy, bb_variant arithmetic);
 } bb_policy_row;
 
@@ -131,36 +131,35 @@ BB_POLICIES(BB_POLICY_ROW)
 
 const bb_policy_row *bb_policy_describe(const bb_policy_config *policy);
 
-/// Whether the policy of a kind takes a key that not all take, or cannot be without it.
+/// Whether a kind of policy supports a key that not all support, or requires it.
 bool bb_policy_uses_key(bb_policy_kind kind, const char *key);
 bool bb_policy_requires(bb_policy_kind kind, const char *key);
 
-/// What bb_policy_row.variants of its row gives.
+/// Result of bb_policy_row.variants of its row.
 int bb_policy_variants(const bb_policy_config *policy, bb_variant arithmetic,
                        bb_variant out[BB_VARIANT_COUNT]);
 
-/// The rules between a policy's keys. Errors: BB_INVALID with a sentence.
+/// Checks rules across a policy's keys. Errors: BB_INVALID with a sentence.
 BB_CHECKED bb_status bb_policy_check(const bb_policy_config *policy, bb_variant arithmetic);
 
 /// A resolved policy. Owned by the caller.
 typedef struct bb_policy_map {
     bb_index tile_rows;
-    bb_variant *variants; ///< [tile_rows (tile_rows + 1) / 2], row by row: of the products into it
-    double tolerance;     ///< eps that was used, NaN where none was
-    /// Product (i, j, k) into an off-diagonal or following tile takes `product_variant` where 2 u
-    /// ||L_ik|| ||L_jk|| <= product_bound with its u, and variants[(i, j)] elsewhere; 0: none does.
+    bb_variant *variants; ///< [tile_rows (tile_rows + 1) / 2], row by row: for products into it
+    double tolerance;     ///< eps in use, NaN if there is none
+    /// Product (i, j, k) into an off-diagonal or following tile uses `product_variant` if 2 u
+    /// ||L_ik|| ||L_jk|| <= product_bound with its u, and variants[(i, j)] otherwise; 0: never.
     double product_bound;
     bb_variant product_variant;
-    bool diagonal_follows; ///< products into diagonal tiles heed variants and product_bound
+    bool diagonal_follows; ///< variants and product_bound apply to diagonal tiles too
 } bb_policy_map;
 
-/// Whether one tile serves both variants that a policy chooses from product by product: their
-/// output is fp32. True of policies that do not.
+/// Whether one tile format serves both variants that a policy chooses from per product: their
+/// output is fp32. True for policies that do not choose per product.
 bool bb_policy_products_fit(const bb_policy_config *policy, bb_variant arithmetic);
 
-/// Resolves a policy, where `arithmetic` is the pipeline's own variant. Errors: BB_INVALID (neither
-/// tolerance nor noise floor, a rule of bb_policy_check), BB_INTERNAL (a fact that is missing),
-/// BB_MEMORY.
+/// Resolves a policy, with `arithmetic` the pipeline's own variant. Errors: BB_INVALID (neither
+/// tolerance nor noise floor, a rule of bb_policy_check), BB_INTERNAL (a missing input), BB_MEMORY.
 BB_CHECKED bb_status bb_policy_map_create(const bb_policy_config *policy, bb_variant arithmetic,
                                           const bb_policy_facts *facts, bb_policy_map **out);
 void bb_policy_map_destroy(bb_policy_map **map);
@@ -168,11 +167,11 @@ void bb_policy_map_destroy(bb_policy_map **map);
 /// Variant of tile (row, column), row >= column.
 bb_variant bb_policy_map_at(const bb_policy_map *map, bb_index row, bb_index column);
 
-/// Part of the lower tiles that each variant has, by number: out [BB_VARIANT_COUNT].
+/// Fraction of the lower tiles with each variant, by number: out [BB_VARIANT_COUNT].
 void bb_policy_map_shares(const bb_policy_map *map, double out[BB_VARIANT_COUNT]);
 
-/// Variant of tile (row, column) before any fact is known: where the policy needs some, the widest
-/// in storage of those that it chooses from.
+/// Variant of tile (row, column) before any facts are known: if the policy needs some, the one with
+/// the widest storage among its choices.
 bb_variant bb_policy_variant(const bb_policy_config *policy, bb_variant arithmetic, bb_index row,
                              bb_index column);
 

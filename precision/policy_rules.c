@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of the policies that choose between a pipeline's variant and `inside`, and of those
-// around them: uniform, table. policy.h has the rules.
+// Rows of the policies that choose between a pipeline's variant and `inside`, and of uniform and
+// table. The rules are in policy.h.
 #include "precision/policy.h"
 
 #include <math.h>
@@ -87,7 +87,7 @@ const bb_policy_row bb_policy_row_tile_norm = {
     .variants = inside_and_own,
 };
 
-// The tile is kept as its widest products need it.
+// A tile is stored as its widest products require.
 static bb_variant product(const bb_policy_question *asked, bb_index row, bb_index column)
 {
     (void)row;
@@ -118,7 +118,7 @@ const bb_policy_row bb_policy_row_product = {
     .keys = {"inside", "tolerance", "noise_share", "rounding"},
     .is_found = true,
     .by_tolerance = true,
-    .missing = {[BB_DEVICE_CUDA] = "the policy product chooses product by product, on the cpu"},
+    .missing = {[BB_DEVICE_CUDA] = "policy product chooses per product, on the cpu only"},
     .variant = product,
     .product_bound = product_bound,
     .variants = inside_and_own,

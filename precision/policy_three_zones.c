@@ -18,7 +18,7 @@ static bb_variant three_zones(const bb_policy_question *asked, bb_index row, bb_
     return (bb_variant)zones[zone];
 }
 
-// A list of another length is refused elsewhere.
+// A list of another length is rejected by the check.
 static int list_zones(const bb_policy_config *policy, bb_variant arithmetic,
                       bb_variant out[BB_VARIANT_COUNT])
 {

@@ -10,14 +10,14 @@
 #include <string.h>
 
 enum {
-    ROUNDINGS = 4,     // x; transformed x or t; a coefficient; a product, or one of each factor
+    ROUNDINGS = 4,     // x; transformed x or t; a coefficient; a product, or one per factor
     CHUNK = 8,         // products of a run
-    SPARE = 128,       // sums of trees, blocks and parts
-    DOT = 1024,        // values that the cpu sums in 16 lanes
-    DOT_SUMS = 64 + 5, // of such a sum
-    GPU_LANES = 32,    // of a GPU
-    LANE_SUMS = 64,    // of one of them in a panel
-    PANELS = 64,       // that a GPU adds at once
+    SPARE = 128,       // margin for sums over trees, blocks and parts
+    DOT = 1024,        // values summed by the cpu in 16 lanes
+    DOT_SUMS = 64 + 5, // additions of such a sum
+    GPU_LANES = 32,    // lanes of a GPU's warp
+    LANE_SUMS = 64,    // additions of one lane in a panel
+    PANELS = 64,       // panels added at once on a GPU
 };
 
 static const double widen = 1.0 + 0x1p-20; // sums below have fewer than 2^31 terms
@@ -41,7 +41,7 @@ static term_norms norms_of(bb_format format, const void *words, bb_index cells)
     return out;
 }
 
-// Sums of a tile so far.
+// Partial sums of a tile.
 typedef struct tile_sums {
     double norm_2, largest;
 } tile_sums;
@@ -91,13 +91,13 @@ static void add_tile(const bb_low_rank_band *band, const bb_low_rank_tile *tile,
         }
     }
     for (bb_index i = 0; i < band->rows; ++i) {
-        out[i].norm_2 += sums[i].norm_2 * sums[i].norm_2; // its square, until all are in
+        out[i].norm_2 += sums[i].norm_2 * sums[i].norm_2; // squared until all are added
         out[i].largest = fmax(out[i].largest, sums[i].largest);
         out[i].wide = fmax(out[i].wide, (double)(tile->narrow + tile->wide));
     }
 }
 
-// Rounds up, and counts of a row what all rows have alike.
+// Rounds the bounds up and sets the counts common to all rows.
 static void finish(bb_row_rounding *row, double sums, double wide)
 {
     const double above = widen * widen;
@@ -138,7 +138,7 @@ done:
     return status;
 }
 
-// Norms by frequency of a block of rows.
+// Norms by frequency for a block of rows.
 typedef struct frequencies {
     bb_transform_spectrum sums;
     double strip[BB_TRANSFORM_ROWS];                     // coefficients of a strip
@@ -160,7 +160,7 @@ static void fill_basis(const bb_transform_plan *plan, const bb_transform_block *
     }
 }
 
-// Takes the coefficients of a block of the mesh; false: it is poisoned.
+// Reads the coefficients of a block of the mesh; false: it is poisoned.
 static bool read_block(const bb_transform_plan *plan, const bb_transform_band *band,
                        const bb_transform_block *block, bb_index number, frequencies *spectrum)
 {
@@ -182,7 +182,7 @@ static bool read_block(const bb_transform_plan *plan, const bb_transform_band *b
     return !reader.poisoned;
 }
 
-// H of a block of the mesh, for every row.
+// Adds H of a block of the mesh, for every row.
 static void add_block(const bb_transform_plan *plan, const bb_transform_block *block,
                       const frequencies *spectrum, bb_row_rounding *out)
 {
@@ -197,7 +197,7 @@ static void add_block(const bb_transform_plan *plan, const bb_transform_block *b
         bb_row_rounding *rounding = &out[bb_transform_row_in_band(plan, block, i)];
         double size = plan->step * sqrt(squares[i]);
         rounding->norm_1 += size * sqrt((double)block->cells);
-        rounding->norm_2 += size * size; // its square, until all are in
+        rounding->norm_2 += size * size; // squared until all are added
         rounding->largest = fmax(rounding->largest, size);
     }
 }
@@ -325,7 +325,7 @@ static double slack(double count)
     return 0x1p-52 * (count + 4.0);
 }
 
-// sqrt of a sum of squares that may have lost what underflowed, of terms and of partial sums.
+// Square root of a sum of squares, enlarged by the possible underflow of terms and partial sums.
 static double root(double squares, double count)
 {
     return sqrt(squares * (1.0 + slack(count)) + count * 0x1p-1073) * (1.0 + 0x1p-50);
@@ -335,7 +335,7 @@ double bb_row_certificate_error_2(const bb_row_certificate *row)
 {
     return scalbn(root(row->norms.sum_squares, row->norms.count), row->norms.exponent) *
                (1.0 + 0x1p-50) +
-           0x1p-1074; // a bound below the smallest normal is rounded
+           0x1p-1074; // a bound below the smallest normal number is itself rounded
 }
 
 double bb_row_certificate_mean(const bb_row_certificate *row)
@@ -358,7 +358,7 @@ bb_vector_norms bb_vector_norms_of(const double *x, bb_index count)
     }
     const double mean = sum / n;
     for (bb_index i = 0; i < count; ++i) {
-        about_mean += (x[i] - mean) * (x[i] - mean); // least about the exact mean
+        about_mean += (x[i] - mean) * (x[i] - mean); // minimal about the exact mean
     }
     out.norm_1 *= 1.0 + slack(n);
     out.norm_2 = root(squares, n);
@@ -367,13 +367,13 @@ bb_vector_norms bb_vector_norms_of(const double *x, bb_index count)
     return out;
 }
 
-// NaN is no bound.
+// A NaN is not a bound.
 static double or_infinity(double bound)
 {
     return isnan(bound) ? INFINITY : bound;
 }
 
-// ||E - mu||_2, at most; no bound where squares overflow or underflow.
+// Upper bound of ||E - mu||_2; infinite if squares overflow or underflow.
 static double deviation_of_errors(double error_2, double count, double least_mean)
 {
     if (!(error_2 > 0x1p-400 && error_2 < 0x1p400)) {
@@ -402,7 +402,7 @@ double bb_row_certificate_coding(const bb_row_certificate *row, const bb_vector_
                        (1.0 + 0x1p-50));
 }
 
-// The same of a row that is multiplied as factors.
+// Rounding bound for a row that is multiplied in factored form.
 static double path_rounding(const bb_row_rounding *path, const bb_vector_norms *x,
                             const bb_sum_rounding *rounding)
 {

@@ -7,7 +7,7 @@
 
 enum { LANES = 16 };
 
-// Largest magnitude; a NaN is passed over. Lanes, so that the loop vectorises.
+// Largest magnitude, ignoring NaN. In lanes, so that the loop vectorises.
 BB_CLONES static double largest_magnitude(const double *values, bb_index count)
 {
     double lanes[LANES] = {0.0};

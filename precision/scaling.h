@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scaling before narrowing: what keeps values inside a narrow format's range.
+// Scaling before rounding: keeps values within a narrow format's range.
 #ifndef BB_PRECISION_SCALING_H
 #define BB_PRECISION_SCALING_H
 
@@ -12,15 +12,15 @@
 /// Multiplying by s and by 1/s is exact, and rounding does not leave the range.
 double bb_scaling_row(bb_format format, const double *row, bb_index count);
 
-/// The same for numbers of which the largest is given; top is at most 2^16.
+/// As bb_scaling_row for a given largest number; top is at most 2^16.
 double bb_scaling_row_to(double largest_number, const double *row, bb_index count);
 
-/// The same for a row whose largest magnitude is known.
+/// As bb_scaling_row_to for a row of known largest magnitude.
 double bb_scaling_of_largest(double largest_number, double largest);
 
 /// Unit-diagonal scaling of a symmetric matrix from its diagonal: scale[i] = 1 / sqrt(diagonal[i]),
-/// so that D A D has a diagonal of ones. Errors: BB_INVALID where diagonal[i] is not positive and
-/// finite (the index and value are named).
+/// so that D A D has a diagonal of ones. Errors: BB_INVALID if diagonal[i] is not positive and
+/// finite, with index and value.
 BB_CHECKED bb_status bb_scaling_unit_diagonal(const double *diagonal, bb_index count,
                                               double *scale);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Variants of the matrix product C <- C - A B: which format the operands are rounded to, which one
-// accumulates and which one holds the output tile. hp1, hp2, hp3 have the bits of Table I of Doucet
-// et al. (mixed-precision tomographic reconstructor); the output tile's policy decides the variant.
+// Variants of the matrix product C <- C - A B: formats of the operands, of the accumulation and of
+// the output tile. hp1, hp2, hp3 have the bits of Table I of Doucet et al. (mixed-precision
+// tomographic reconstructor); the output tile's policy determines the variant.
 //
 // x3 (Ootomo and Yokota 2022): a = hi + 2^-11 lo + error with hi = fp16(a), lo = fp16((a - hi)
-// 2^11), and A B^T is taken as hi hi^T + 2^-11 (hi lo^T + lo hi^T): 23 bits of an operand of
-// magnitude 2^-14 to 65504, at the price of three fp16 products; lo lo^T, of relative size 2^-22,
-// is left out. An x3 tile is stored as its two planes. fp8: operands are round(s a) / s with s the
+// 2^11), and A B^T is computed as hi hi^T + 2^-11 (hi lo^T + lo hi^T): 23 bits of an operand of
+// magnitude 2^-14 to 65504, at the cost of three fp16 products; lo lo^T, of relative size 2^-22, is
+// omitted. An x3 tile is stored as its two planes. fp8: operands are round(s a) / s with s the
 // power of two that brings the tile's largest magnitude to (224, 448].
 #ifndef BB_PRECISION_VARIANT_H
 #define BB_PRECISION_VARIANT_H
@@ -18,17 +18,18 @@
 extern "C" {
 #endif
 
-/// How a factorization by panels on a device keeps L for a variant.
+/// Storage of L for a variant in a factorization by panels on a device.
 typedef enum bb_variant_panels {
     BB_VARIANT_PANELS_FP64,
     BB_VARIANT_PANELS_FP32,
-    BB_VARIANT_PANELS_NARROWED, ///< in fp32, with narrower operands of its own beside
-    BB_VARIANT_PANELS_HALVES,   ///< in planes of fp16: these variants mix, block by block
+    BB_VARIANT_PANELS_NARROWED, ///< in fp32, with separate narrower operands
+    BB_VARIANT_PANELS_HALVES,   ///< in planes of fp16: these variants can be mixed, block by block
 } bb_variant_panels;
 
-// The variants, one line each, from which enum, names and rows follow; the columns are the members
-// of bb_variant_info. hp1: fp16 operands. hp2: fp16 operands and output. hp3: fp16 throughout. x3:
-// operands split in two planes, three products. fp8: e4m3 operands, a power of two a tile.
+// The variants, one per line, from which enum, names and rows are generated; the columns are the
+// members of bb_variant_info. hp1: fp16 operands. hp2: fp16 operands and output. hp3: fp16
+// throughout. x3: operands split in two planes, three products. fp8: e4m3 operands, a power of two
+// per tile.
 // clang-format off
 #define BB_VARIANTS(row)                                                                           \
     /*  id    name  operand accum output products rounds rate   panels    in_halves next */        \
@@ -51,16 +52,16 @@ typedef struct bb_variant_info {
     const char *name;
     bb_format operand;
     bb_format accumulator;
-    bb_format output; ///< of the tile that is updated; also its storage (x3: as wide as fp32)
+    bb_format output; ///< of the updated tile; also its storage (x3: as wide as fp32)
     int products;     ///< of operand planes: 3 for x3, 1 otherwise
     bool rounds;      ///< whether operands are rounded
-    double rate;      ///< of a matrix product on one H200, TF/s of large square ones with CUDA 13.0
-                      ///< (x3: of its result; fp8: of bf16, which its products run in): to rank
-                      ///< variants, not to predict times
+    double rate;      ///< of large square matrix products on one H200, TF/s, with CUDA 13.0
+                      /// < (x3: of its result; fp8: of bf16, which its products use): to rank <
+                      /// variants, not to predict times
     bb_variant_panels panels;
-    bb_variant in_halves; ///< what computes its blocks beside others on a device: a variant in
-                          ///< planes of fp16; itself, which is none, where nothing does
-    bb_variant next;      ///< what a failed factorization escalates to; dp: to nothing
+    bb_variant in_halves; ///< equivalent that can be mixed with others on a device: a variant in
+                          /// < planes of fp16; the variant itself if there is none
+    bb_variant next;      ///< variant tried after a failed factorization; dp: none
 } bb_variant_info;
 
 const bb_variant_info *bb_variant_describe(bb_variant variant);
@@ -70,19 +71,19 @@ const bb_variant_info *bb_variant_describe(bb_variant variant);
 double bb_variant_unit_roundoff(bb_variant variant);
 
 /// Bound on the error of a product of rounded operands, relative to |a||b|: 2 u + u^2, for x3 2^-21
-/// (2^-22 that is left out, 2^-23 of either operand), 0 for sp and dp, whose operands are not
-/// rounded.
+/// (2^-22 omitted, 2^-23 for either operand), 0 for sp and dp, whose operands are not rounded.
 double bb_variant_product_error(bb_variant variant);
 
-/// Whether a policy on a device may give it to a block: its `in_halves` is in planes of fp16.
+/// Whether a policy on a device may assign it to a block: its `in_halves` is stored in planes of
+/// fp16.
 bool bb_variant_mixes(bb_variant variant);
 
-/// What updates a diagonal tile that does not follow its policy: dp where the tile is kept in fp64,
+/// Variant for updates of a diagonal tile that does not follow its policy: dp if the tile is fp64,
 /// else sp.
 bb_variant bb_variant_on_diagonal(bb_variant variant);
 
-/// Time of products at their rates over that in sp, from the part of the operations that each
-/// variant does: shares [BB_VARIANT_COUNT].
+/// Time of products at their rates relative to sp, from the fraction of the operations in each
+/// variant: shares [BB_VARIANT_COUNT].
 double bb_variant_relative_cost(const double *shares);
 
 /// NULL-terminated names in the order of the enum.

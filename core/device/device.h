@@ -27,8 +27,7 @@ typedef enum bb_device_kind {
     BB_DEVICE_CUDA,
     BB_DEVICE_OPENCL,
     BB_DEVICE_KIND_COUNT,
-    BB_DEVICE_AUTO =
-        BB_DEVICE_KIND_COUNT, ///< not a kind: selects the best device that can do the work
+    BB_DEVICE_AUTO = BB_DEVICE_KIND_COUNT, ///< not a kind: selects the best suitable device
 } bb_device_kind;
 
 /// NULL-terminated words in the order of the enum: "cpu", "cuda", "opencl", "auto".
@@ -99,8 +98,7 @@ typedef struct bb_device_ops {
     void (*host_unlock)(void *state, void *block);
     bb_status (*launch)(void *state, const bb_kernel *kernel, bb_index items, void *arguments);
     bb_status (*wait)(void *state);
-    bool (*is_idle)(
-        void *state); ///< NULL: work completes when it is queued, or the state is unknown
+    bool (*is_idle)(void *state); ///< NULL: queued work is complete, or unknown
     /// Records a time stamp in the device's queue; elapsed is the time between two stamps, in
     /// seconds.
     bb_status (*mark)(void *state, int which);

@@ -3,10 +3,10 @@
 // Block floating point: 32 values share the unit 2^e, mantissas are two's complement of 4 to 16
 // bits, rounded to nearest, ties to even (layout in bfp_core.h).
 //
-// e is the least exponent with which the block's largest magnitude M rounds to at most
-// 2^(bits-1) - 1, so that no value saturates and |error| <= 2^e / 2 <= 2^(1-bits) M / (1 - 2^-bits)
-// for every value. Units are kept to [2^-126, 2^(129-bits)]: a block below it takes 2^-126 (values
-// that become zero there are counted), a block beyond it or with a NaN or infinity is poisoned.
+// e is the smallest exponent for which the block's largest magnitude M rounds to at most 2^(bits-1)
+// - 1, so no value saturates and |error| <= 2^e / 2 <= 2^(1-bits) M / (1 - 2^-bits) for every
+// value. Units are limited to [2^-126, 2^(129-bits)]: a smaller block uses 2^-126 (values that
+// become zero are counted); a larger block or one with a NaN or infinity is poisoned.
 #include "core/portable.h"
 #include "precision/codec_row.h"
 #include "precision/codecs/bfp_core.h"
@@ -21,7 +21,8 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
     (void)tolerance;
     int bits = (int)config->bits;
     if (bb_codec_diffuses(config)) {
-        // Error of the neighbours, and half of a unit of at most the row's largest.
+        // Error passed on by the neighbours, and half of a unit for at most the row's largest
+        // value.
         double unit = bb_diffusion_bfp_limit(bits, block_magnitude);
         return magnitude < bb_bfp_beyond(bits) ? 3.5 * unit * (1.0 + 0x1p-40) : INFINITY;
     }
@@ -48,7 +49,7 @@ static bb_status create(bb_coded_matrix *matrix)
     return BB_OK;
 }
 
-// A block that cannot be held: the values at fault are counted.
+// Poisons a block that cannot be represented and counts the offending values.
 static void poison(const double scaled[BB_BLOCK], double limit, int32_t mantissas[BB_BLOCK],
                    bb_codec_counts *counts)
 {
@@ -69,7 +70,7 @@ static void count_lost(const double scaled[BB_BLOCK], const int32_t mantissas[BB
 // Planes of widths 2^4 to 2^0.
 #define EACH_PLANE(PLANE) PLANE(4) PLANE(3) PLANE(2) PLANE(1) PLANE(0)
 
-// `fixed`: exponents are those of the row already, and large enough for the values.
+// `fixed`: exponents are already set for the row and large enough for the values.
 BB_CLONES static void pack_blocks(const bb_bfp_layout *layout, const double *values, double scale,
                                   bool fixed, bb_index first, bb_index count, unsigned char *row,
                                   bb_codec_counts *counts)
@@ -111,7 +112,7 @@ BB_CLONES static void pack_blocks(const bb_bfp_layout *layout, const double *val
     }
 }
 
-// Mantissas of a block, its planes put together.
+// Mantissas of a block, assembled from its planes.
 BB_PLANE_FUNCTION void unpack_block(const bb_bfp_layout *layout, const unsigned char *row,
                                     size_t block, int32_t mantissas[BB_BLOCK])
 {
@@ -162,7 +163,7 @@ static bb_index diffuse(const bb_codec_config *config, double scale, const doubl
     return bb_diffusion_bfp((int)config->bits, scale, values, columns, across, above, out);
 }
 
-// An exponent, the largest that there is where the block wants more.
+// Sets an exponent, limited to the largest one.
 static void fix_block(bb_coded_matrix *matrix, bb_index row, bb_index block,
                       const double scaled[BB_BLOCK])
 {

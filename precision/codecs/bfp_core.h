@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Block floating point in the common subset of C and CUDA: where a row's parts lie and what they
-// mean.
+// Block floating point in the common subset of C and CUDA: layout of a row and decoding.
 //
 // Blocks of 32 values share a power of two, the unit 2^e, e an int8; a value is m 2^e with m in
-// two's complement of 4 to 16 bits. A row is the planes of its mantissas (plane_core.h), the widest
-// first, each an array over the blocks of the row, then the exponents, one byte a block. Every part
-// starts at a multiple of 64 bytes. e = -128 marks a block that holds a NaN, an infinity or a value
-// beyond the range: it decodes to NaN throughout.
+// two's complement of 4 to 16 bits. A row consists of the planes of its mantissas (plane_core.h),
+// the widest first, each an array over the blocks of the row, then the exponents, one byte per
+// block. Every part starts at a multiple of 64 bytes. e = -128 marks a block with a NaN, an
+// infinity or a value out of range: all of it decodes to NaN.
 #ifndef BB_PRECISION_CODECS_BFP_CORE_H
 #define BB_PRECISION_CODECS_BFP_CORE_H
 
@@ -27,9 +26,9 @@ enum {
 typedef struct bb_bfp_layout {
     int bits;
     bb_index blocks;
-    size_t plane[BB_BFP_WIDTHS]; ///< plane[k] of width 2^k, where `bits` has that digit
+    size_t plane[BB_BFP_WIDTHS]; ///< plane[k] of width 2^k, if `bits` has that binary digit
     size_t exponents;
-    size_t bytes; ///< from one row to the next
+    size_t bytes; ///< row stride
 } bb_bfp_layout;
 
 BB_DEVICE_FUNCTION
@@ -57,9 +56,9 @@ int bb_bfp_most_exponent(int bits)
     return 129 - bits;
 }
 
-/// floor(log2 M) of a block's largest magnitude M after M is rounded up past all mantissas but the
-/// largest, less the bits below it: the least exponent with which no value saturates. The low 32 of
-/// `magnitude_bits` do not matter.
+/// floor(log2 M) of a block's largest magnitude M, rounded up past all mantissas but the largest,
+/// less the bits below it: the smallest exponent without saturation. The low 32 bits of
+/// `magnitude_bits` are ignored.
 BB_DEVICE_FUNCTION
 int bb_bfp_exponent_of(uint64_t magnitude_bits, int bits)
 {
@@ -74,7 +73,7 @@ double bb_bfp_per_unit(int exponent)
     return bb_format_f64_of_bits((uint64_t)(1023 - exponent) << 52);
 }
 
-/// Nearest whole number of units, ties to even, where it has 32 bits at most.
+/// Nearest integer number of units, ties to even, if it has at most 32 bits.
 BB_DEVICE_FUNCTION
 int32_t bb_bfp_rounded(double scaled, double per_unit)
 {
@@ -82,7 +81,7 @@ int32_t bb_bfp_rounded(double scaled, double per_unit)
     return (int32_t)(uint32_t)bb_format_bits_of_f64(scaled * per_unit + 0x1.8p52);
 }
 
-/// Magnitudes from here on are beyond every exponent.
+/// Smallest magnitude beyond every exponent.
 BB_DEVICE_FUNCTION
 double bb_bfp_beyond(int bits)
 {

@@ -7,15 +7,14 @@
 #include <math.h>
 #include <string.h>
 
-// Where a row is: what the values to the left, above and above to the left left over.
+// Remaining errors of the neighbours: to the left, above, and above left.
 typedef struct front {
     double beside, corner;
     double limit;
-    double *above; // [across]: of the line above from here on, of this line before
+    double *above; // [across]: the line above from here on, this line before
 } front;
 
-// Value plus the errors of its neighbours. The left neighbour's comes last, the only one to wait
-// for.
+// Value plus the errors of its neighbours, the left one last because it is available last.
 static inline double with_incoming(const front *queue, bb_index i, double value)
 {
     return (value + (queue->above[i] - queue->corner)) + queue->beside;
@@ -24,7 +23,7 @@ static inline double with_incoming(const front *queue, bb_index i, double value)
 static inline void leave(front *queue, bb_index i, double error)
 {
     double kept = error;
-    if (fabs(error) > queue->limit) { // rare: something has clipped
+    if (fabs(error) > queue->limit) { // rare: a value was clipped
         kept = copysign(queue->limit, error);
     }
     queue->corner = queue->above[i];
@@ -88,8 +87,8 @@ bb_index bb_diffusion_format(bb_format format, double scale, const double *value
     return underflowed;
 }
 
-// Exponent of the least unit of which `largest` is at most 2^(bits-1) - 1, kept to those that are;
-// bb_bfp_most_exponent + 1 for what is not held.
+// Exponent of the smallest unit for which `largest` is at most 2^(bits-1) - 1, limited to the
+// available ones; bb_bfp_most_exponent + 1 if there is none.
 static int unit_exponent(int bits, double largest)
 {
     const double mantissa = ldexp(1.0, bits - 1) - 1.0;
@@ -120,7 +119,7 @@ static int block_exponent(int bits, double scale, const double *values, bb_index
     bb_index end = (b + 1) * BB_BLOCK < columns ? (b + 1) * BB_BLOCK : columns;
     for (bb_index i = b * BB_BLOCK; i < end; ++i) {
         double magnitude = fabs(scale * values[i]);
-        largest = magnitude <= largest ? largest : magnitude; // NaN too
+        largest = magnitude <= largest ? largest : magnitude; // also if NaN
         if (isnan(largest)) {
             break;
         }
@@ -144,7 +143,7 @@ bb_index bb_diffusion_bfp(int bits, double scale, const double *values, bb_index
 {
     const double maximum = ldexp(1.0, bits - 1) - 1.0;
     double unit = 0.0;
-    double per_unit = 0.0; // 0: the block is not held
+    double per_unit = 0.0; // 0: the block cannot be represented
     bb_index underflowed = 0;
     front queue = start(bfp_row_limit(bits, scale, values, columns), across, above);
     for (bb_index j = 0, i = 0; j < columns; ++j, i = i + 1 < across ? i + 1 : 0) {

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// float: a binary format of 2 to 8 exponent bits and 0 to 23 stored bits of the significand, packed
-// in 1 + exponent + mantissa bits, so that a study has bits for an axis.
+// float: a binary format of 2 to 8 exponent bits and 0 to 23 stored significand bits, packed in 1 +
+// exponent + mantissa bits, so that a study can vary the number of bits.
 //
-// Bias 2^(exponent-1) - 1, subnormals, as IEEE 754. specials ieee: the largest exponent is kept for
-// infinity and NaN, and what rounds beyond the largest value is infinity. finite: it has numbers,
-// but for the word of ones, which is NaN (OCP's e4m3); what lies beyond saturates, infinities too,
-// and is counted. With 8 bits of exponent it ends at fp32's largest binade. Every value is one of
-// fp32. 5 and 10, 8 and 7, 8 and 10, 8 and 23 are fp16, bf16, tf32 and fp32; 4 and 3, finite, e4m3;
-// 5 and 2 are e5m2 up to its largest value, beyond which that saturates.
+// Bias 2^(exponent-1) - 1, subnormals, as in IEEE 754. specials ieee: the largest exponent is
+// reserved for infinity and NaN, and values that round beyond the largest value become infinite.
+// finite: it encodes numbers, except for the word of all ones, which is NaN (as in OCP's e4m3);
+// larger values, infinities too, saturate and are counted. With 8 exponent bits it ends at fp32's
+// largest binade. Every value is exact in fp32. 5 and 10, 8 and 7, 8 and 10, 8 and 23 are fp16,
+// bf16, tf32 and fp32; 4 and 3, finite, e4m3; 5 and 2 are e5m2 up to its largest value, above which
+// e5m2 saturates.
 //
-// nearest: ties to even. toward_zero: infinities stay, nothing becomes one, what is clipped is
-// counted. stochastic: up with the probability of what is cut off, which makes sums unbiased
-// (Croci et al. 2022); the 64 random bits of value (row, column) are Philox's of its place, the
-// same with any number of threads and in every run, and the same of two matrices of one shape.
+// nearest: ties to even. toward_zero: infinities stay, no value becomes one, clipped values are
+// counted. stochastic: rounds up with the probability of the truncated fraction, which makes sums
+// unbiased (Croci et al. 2022); the 64 random bits of value (row, column) come from Philox at its
+// position, the same for any number of threads, in every run, and for two matrices of one shape.
 //
-// Bound: half a spacing of |v|, one for the other two roundings; none past the largest value.
+// Bound: half a spacing of |v|, one spacing for the other two roundings; none beyond the largest
+// value.
 //
-// A row is a stream of words from its least bit up, filled up to a byte.
+// A row is a bit stream of words from the lowest bit up, padded to a byte.
 #include "core/portable.h"
 #include "core/random.h"
 #include "precision/codec_row.h"
@@ -39,32 +41,32 @@ enum { IEEE, FINITE };
 static const bb_key keys[] = {
     [EXPONENT] = {.name = "exponent", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = BB_CODEC_SLOT(EXPONENT), .minimum = 2.0, .maximum = 8.0, .optional = true,
-     .meaning = "float: bits of the exponent."},
+     .meaning = "float: exponent bits."},
     [MANTISSA] = {.name = "mantissa", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = BB_CODEC_SLOT(MANTISSA), .minimum = 0.0, .maximum = 23.0, .optional = true,
-     .meaning = "float: stored bits of the significand, the hidden one not counted."},
+     .meaning = "float: stored significand bits, without the hidden one."},
     [SPECIALS] = {.name = "specials", .kind = BB_KEY_CHOICE, .offset = BB_CODEC_SLOT(SPECIALS),
      .choices = special_words, .optional = true,
-     .meaning = "float: ieee where not given: infinities and NaN; finite: saturates, one NaN."},
+     .meaning = "float: ieee (default): infinities and NaN; finite: saturates, one NaN."},
     [ROUNDING] = {.name = "rounding", .kind = BB_KEY_CHOICE,
      .offset = offsetof(bb_codec_config, rounding), .choices = rounding_words, .optional = true,
-     .meaning = "float: toward_zero and stochastic too."},
+     .meaning = "float: also toward_zero and stochastic."},
 };
 // clang-format on
 
-/// What words are made with and read by.
+/// Constants for encoding and decoding words.
 typedef struct layout {
     int bits, mantissa;
     direction way;
     bool finite;
-    double least;      // of the subnormals
+    double least;      // spacing of the subnormals
     double normal;     // smallest normal
-    double largest;    // held
-    uint64_t bias;     // what the shifted bits of a double exceed a word by
-    uint32_t infinity; // first word that is no number; finite: the only one
+    double largest;    // largest finite value
+    uint64_t bias;     // difference of exponent biases, in the shifted bits of a double
+    uint32_t infinity; // first word that is not a number; finite: the only one
     uint32_t not_a_number;
-    uint32_t exponent_bits; // that fp32 has more than a normal word at its place
-    float spacing;          // of the subnormals: fp32's own would be slow to read
+    uint32_t exponent_bits; // fp32 bias minus the format's, at the word's exponent position
+    float spacing;          // of the subnormals; decoding them as fp32 subnormals would be slow
 } layout;
 
 static layout layout_of(const bb_codec_config *config)
@@ -88,7 +90,7 @@ static layout layout_of(const bb_codec_config *config)
                   .spacing = ldexpf(1.0F, 1 - bias - mantissa)};
     out.largest = ldexp(2.0 - ldexp(1.0, -mantissa), bias);
     if (finite && exponent < 8) {
-        // The word before NaN's: of a significand without bits the binade below.
+        // The word before NaN's; without significand bits, the binade below.
         out.largest =
             mantissa > 0 ? ldexp(2.0 - ldexp(2.0, -mantissa), bias + 1) : ldexp(1.0, bias);
     }
@@ -168,7 +170,7 @@ static bb_status create(bb_coded_matrix *matrix)
     return BB_OK;
 }
 
-// A finite magnitude to a multiple of its spacing; `random` 64 bits.
+// Rounds a finite magnitude to a multiple of its spacing; `random` is 64 bits.
 static inline double round_magnitude(const layout *target, double magnitude, uint64_t random)
 {
     const int dropped = 52 - target->mantissa;
@@ -211,7 +213,7 @@ static inline uint32_t word_of(const layout *target, double value, uint64_t rand
            (uint32_t)((bb_format_bits_of_f64(rounded) >> (52 - target->mantissa)) - target->bias);
 }
 
-// Random bits of two columns at once.
+// Random bits for two columns at once.
 static inline uint64_t random_at(uint64_t place, uint32_t words[4])
 {
     if (place % 2 == 0) {
@@ -252,11 +254,11 @@ static void encode_row(const bb_coded_matrix *matrix, bb_index row, const double
     }
 }
 
-// Words of a row from column `skip` of `bytes` on, of which 8 more may be read.
+// Decodes words of a row from column `skip` of `bytes` on; 8 more bytes must be readable.
 BB_CLONES static void decode_words(const layout *rule, const unsigned char *bytes, bb_index skip,
                                    bb_index count, float *out)
 {
-    const layout format = *rule; // a copy, which stores to `out` cannot change
+    const layout format = *rule; // a local copy: stores to `out` cannot alias it
     const uint32_t magnitude_mask = (uint32_t)((1ULL << (format.bits - 1)) - 1);
     for (bb_index i = 0; i < count; ++i) {
         const uint64_t place = (uint64_t)(skip + i) * (uint64_t)format.bits;
@@ -276,8 +278,8 @@ BB_CLONES static void decode_words(const layout *rule, const unsigned char *byte
     }
 }
 
-// At most a piece of columns. The row is copied: its end is the next one's beginning, which another
-// thread may be writing.
+// Decodes at most a piece of columns. The row is copied, because another thread may be writing the
+// next row, which starts where this one ends.
 static void decode_f32(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
                        float *out)
 {
@@ -310,7 +312,7 @@ const bb_codec_row bb_float_row = {
     .keys = keys,
     .key_count = sizeof keys / sizeof keys[0],
     .form = BB_FORM_PIECES,
-    .cpu_only = "codec float has no products on a GPU, expected device cpu",
+    .cpu_only = "codec float has no products on a GPU, use device cpu",
     .store_bytes = sizeof(layout),
     .takes_row_scale = true,
     .sums_in_runs = true,

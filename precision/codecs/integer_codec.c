@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// integer: whole numbers of 2 to 16 bits and one step a row.
+// integer: integers of 2 to 16 bits with one step per row.
 //
 // step = max|row| / top in fp32, top = 2^(bits-1) - 1; a word is value / step, rounded to the
-// nearest whole number, ties to even, and clipped to +-top; a value is word * step, exact in fp64,
-// one rounding in fp32. A step that would take top * step beyond fp32 is the next one below. A row
-// of magnitudes up to 2^-150 top has step 0: its values become zero, and those that were not are
-// counted.
+// nearest integer, ties to even, and clipped to +-top; a value is word * step, exact in fp64, one
+// rounding in fp32. A step for which top * step would overflow fp32 is replaced by the next smaller
+// one. A row of magnitudes up to 2^-150 top has step 0: its values become zero, and the nonzero
+// ones are counted.
 //
-// Bound: |error| <= step / 2 + top |step - max|row| / top|. The second part is fp32's rounding of
-// the step, below 2^-9 of the first but where the step is subnormal: there values may be clipped,
-// which is counted.
+// Bound: |error| <= step / 2 + top |step - max|row| / top|. The second term is fp32's rounding of
+// the step, below 2^-9 of the first unless the step is subnormal; values may then be clipped, which
+// is counted.
 //
-// clip: best takes in the place of max|row| a part of it, out of 1, 0.98, 0.95, 0.92, 0.88, 0.83,
-// 0.77, 0.70, 0.62, 0.53, 0.43 and 0.32: the one that leaves the row's least sum of squared errors,
-// the larger of two alike; or the one that a caller names who knows another norm. What lies beyond
-// is clipped and counted. The ladder is denser towards 1, where rows of many bits have their best:
-// of a reconstructor that is rounded in the sweep the median row at 0.45 with 2 bits, 0.6 to 0.8
-// with 4, 0.92 to 0.96 with 6, 0.98 to 1 with 8. Twelve parts leave of 4 bits what 81 do but for a
-// tenth to a fifth. |error| <= max|row| - top * step(0.32) then, or the above.
+// clip: best replaces max|row| by a fraction of it, one of 1, 0.98, 0.95, 0.92, 0.88, 0.83, 0.77,
+// 0.70, 0.62, 0.53, 0.43 and 0.32: the one with the smallest sum of squared errors in the row, the
+// larger of equal ones; or the one chosen by a caller with its own norm. Larger values are clipped
+// and counted. The ladder is denser towards 1, the optimum of rows with many bits: for a
+// reconstructor rounded in the sweep the median row's is 0.45 with 2 bits, 0.6 to 0.8 with 4, 0.92
+// to 0.96 with 6, 0.98 to 1 with 8. With 4 bits twelve fractions come within a tenth to a fifth of
+// the error of 81. Then |error| <= max|row| - top * step(0.32), or the bound above.
 //
 // A row with a NaN, an infinity or a value beyond fp32 has step NaN and decodes to NaN throughout.
 //
-// A row is its words in blocks of 32, the last one filled up with zeros. A block is `bits` words of
+// A row consists of words in blocks of 32, the last padded with zeros. A block is `bits` words of
 // 32 bits: the planes of plane_core.h one after the other, the widest first. So 8 bits are bytes in
 // order and 16 bits little-endian words. The step is the last four bytes of a row.
 #include "core/portable.h"
@@ -45,8 +45,7 @@ static const char *const clip_words[] = {"none", "best", NULL};
 static const bb_key keys[] = {
     [CLIP] = {.name = "clip", .kind = BB_KEY_CHOICE, .offset = BB_CODEC_SLOT(CLIP),
      .choices = clip_words, .optional = true,
-     .meaning = "integer: step of a row from its largest value (none, default), or from "
-     "the part of it with the least error (best)."},
+     .meaning = "integer: step of a row from its largest value (none, default), or from the fraction of it with the smallest error (best)."},
 };
 // clang-format on
 
@@ -104,7 +103,7 @@ static bb_status create(bb_coded_matrix *matrix)
     return BB_OK;
 }
 
-// Largest magnitude of the values that fp32 holds, and how many it does not.
+// Largest magnitude within the range of fp32, and the number of values beyond it.
 static double largest_held(const double *values, bb_index count, bb_index *bad)
 {
     double largest = 0.0;
@@ -146,7 +145,7 @@ static void encode_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index 
     const int bits = bits_of(matrix);
     const float step = *step_at(matrix, row);
     unsigned char *out = block_at(matrix, row, block);
-    (void)scale; // 1
+    (void)scale; // always 1
     (void)fixed;
     if (isnan(step)) {
         memset(out, 0, (size_t)(count * 4 * bits));
@@ -155,7 +154,7 @@ static void encode_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index 
     }
 }
 
-// Sums of squared errors of `count` blocks, place by place.
+// Sums of squared errors over `count` blocks, element by element.
 BB_CLONES static void add_squares(int bits, double step, const double *values, bb_index count,
                                   double sums[BB_BLOCK])
 {
@@ -184,7 +183,7 @@ static double squares_of(int bits, double step, const double *values, bb_index c
     return sum;
 }
 
-// The step of a row of finite values, `largest` the largest that fp32 holds.
+// Step of a row of finite values; `largest` is its largest magnitude within fp32.
 static float choose_step(const bb_coded_matrix *matrix, const double *values, double largest)
 {
     const int bits = bits_of(matrix);
@@ -198,7 +197,7 @@ static float choose_step(const bb_coded_matrix *matrix, const double *values, do
     return bb_integer_step(bits, bb_integer_clip(best) * largest);
 }
 
-// A row with values beyond fp32 is not held, or gets the largest step where columns are rounded.
+// A row with values beyond fp32 is poisoned, or gets the largest step if columns are rounded.
 static void fix_row(bb_coded_matrix *matrix, bb_index row, bb_index clip, const double *values,
                     bb_codec_counts *counts)
 {
@@ -231,7 +230,7 @@ BB_PLANE_FUNCTION void unpack_blocks(const bb_coded_matrix *matrix, bb_index row
     const unsigned char *source = block_at(matrix, row, block);
     unsigned char *target = out;
     for (bb_index b = 0; b < count; ++b, target += wide ? 8 * BB_BLOCK : 4 * BB_BLOCK) {
-        if (bits == 8) { // no planes to put together
+        if (bits == 8) { // single plane
             bb_plane_scale_bytes((const signed char *)source, step, wide, target);
             source += BB_BLOCK;
         } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole numbers of one step a row in the common subset of C and CUDA (integer_codec.c).
+// Integers with one step per row in the common subset of C and CUDA (integer_codec.c).
 #ifndef BB_PRECISION_CODECS_INTEGER_CORE_H
 #define BB_PRECISION_CODECS_INTEGER_CORE_H
 
@@ -13,7 +13,7 @@
 
 enum { BB_INTEGER_CLIPS = 12 };
 
-/// The parts of a row's largest magnitude that `clip: best` tries.
+/// Fractions of a row's largest magnitude tried by `clip: best`.
 BB_DEVICE_FUNCTION
 double bb_integer_clip(bb_index clip)
 {
@@ -22,7 +22,7 @@ double bb_integer_clip(bb_index clip)
     return parts[clip];
 }
 
-/// Whether a row can have a value of this magnitude.
+/// Whether this magnitude is representable.
 BB_DEVICE_FUNCTION
 bool bb_integer_in_range(double magnitude)
 {
@@ -36,7 +36,7 @@ double bb_integer_top(int bits)
     return (double)((1 << (bits - 1)) - 1);
 }
 
-/// Step of a row whose largest magnitude fp32 holds.
+/// Step of a row whose largest magnitude is within fp32.
 BB_DEVICE_FUNCTION
 float bb_integer_step(int bits, double largest)
 {
@@ -45,7 +45,7 @@ float bb_integer_step(int bits, double largest)
     return (double)step * top > (double)FLT_MAX ? nextafterf(step, 0.0F) : step;
 }
 
-/// The clip of the least sum of squared errors, the first of those alike.
+/// The clip with the smallest sum of squared errors, the first of equal ones.
 BB_DEVICE_FUNCTION
 bb_index bb_integer_best_clip(const double *squares, bb_index count)
 {
@@ -60,14 +60,14 @@ bb_index bb_integer_best_clip(const double *squares, bb_index count)
     return best;
 }
 
-/// By which values are divided; words are 0 where the step is.
+/// Divisor of values: infinite for step 0, so that the words are 0.
 BB_DEVICE_FUNCTION
 double bb_integer_divisor(double step)
 {
     return step > 0.0 ? step : (double)INFINITY;
 }
 
-/// Nearest whole number of steps, ties to even, at most one beyond `top`.
+/// Nearest integer number of steps, ties to even, at most one above `top`.
 BB_DEVICE_FUNCTION
 double bb_integer_steps(double value, double divisor, double top)
 {
@@ -83,7 +83,7 @@ double bb_integer_clipped(double steps, double top)
     return steps > top ? top : steps < -top ? -top : steps;
 }
 
-/// Decoded value less the value.
+/// Decoded value minus the value.
 BB_DEVICE_FUNCTION
 double bb_integer_error(double value, double step, double divisor, double top)
 {

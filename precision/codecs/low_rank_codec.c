@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// low_rank: tiles of a matrix as sums of a few rank-one terms, or dense where that is less. A band
-// of the row grid by a rectangle of the mesh of columns is one tile. Layout:
-// precision/codecs/low_rank.h; a tile's form: precision/codecs/low_rank_tile.h.
+// low_rank: tiles of a matrix as sums of a few rank-one terms, or dense where that is smaller. A
+// tile is a band of the row grid by a rectangle of the mesh of columns. Layout:
+// precision/codecs/low_rank.h; compression of a tile: precision/codecs/low_rank_tile.h.
 //
-// The tolerance is on a tile's root mean square error, roundings included: ||E||_F <= tolerance
-// sqrt(m n) of every tile of m x n values, but for tiles that even fp32 cannot hold so closely. A
-// row's errors in a tile add up to no more than independent ones of that size, so that far fields
-// of one sign do not vanish together. Zeros cost nothing. A NaN, an infinity or a value of 2^100 or
-// more poisons its tile.
+// The tolerance applies to a tile's RMS error, including rounding: ||E||_F <= tolerance sqrt(m n)
+// for every tile of m x n values, except tiles that even fp32 cannot represent that closely. A
+// row's errors in a tile add up to no more than independent ones of that size, so that distant
+// fields of one sign are not lost together. Zeros cost nothing. A NaN, an infinity or a value of
+// 2^100 or more poisons its tile.
 //
-// norm: covariance has the tolerance on ||E L||_F of every tile, L of the covariance of its columns
-// where whoever codes the matrix knows one (column_norms of its layout): what an estimate pays for
-// errors of a tile alone. Else tiles count as they are. A single value has no bound.
+// norm: covariance applies the tolerance to ||E L||_F of every tile, with L from the covariance of
+// its columns if the caller provides one (column_norms of its layout): the error that an estimate
+// suffers from errors of this tile alone. Otherwise values are unweighted. A single value has no
+// bound.
 #include "core/memory.h"
 #include "precision/codec_row.h"
 #include "precision/codecs/low_rank.h"
@@ -58,7 +59,7 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
     }
     if (cells > BB_LOW_RANK_CELLS) {
         (void)snprintf(sentence, bytes,
-                       "tile_columns: a tile of %td cells (columns filled up to a multiple of 8), "
+                       "tile_columns: a tile of %td cells (columns padded to a multiple of 8), "
                        "expected at most %d",
                        cells, (int)BB_LOW_RANK_CELLS);
         return false;
@@ -66,7 +67,7 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
     return true;
 }
 
-// A tile of a line.
+// Columns of a tile, which share one block of the norm.
 static bb_index norm_width(const bb_codec_config *config)
 {
     const bb_codec_config filled = bb_codec_filled(config);
@@ -81,7 +82,7 @@ static void describe(const bb_codec_config *config, char *out, size_t bytes)
                    norm_width(config) > 0 ? ", in the norm of the covariance" : "");
 }
 
-// Columns without a mesh are one line, cut into tiles of as many columns.
+// Columns without a mesh are one line, cut into tiles of that many columns.
 static bb_low_rank_mesh mesh_of(const bb_coded_matrix *matrix)
 {
     const bb_codec_config *config = &matrix->config;
@@ -142,7 +143,7 @@ static size_t room_bytes(const bb_coded_matrix *matrix)
            bb_low_rank_room_bytes(bb_coded_matrix_band(matrix), store->cells);
 }
 
-// The values of a tile, lines filled up; returns how many cannot be held.
+// Gathers the values of a tile with padded lines; returns the number of unrepresentable ones.
 static bb_index gather(const bb_low_rank_mesh *mesh, const bb_low_rank_place *place, bb_view panel,
                        double *out)
 {
@@ -160,7 +161,7 @@ static bb_index gather(const bb_low_rank_mesh *mesh, const bb_low_rank_place *pl
     return bad;
 }
 
-// One term of NaN by NaN.
+// A single term of NaN by NaN.
 static bb_status poison(bb_index rows, bb_index cells, bb_low_rank_form *out)
 {
     bb_status status = BB_OK;
@@ -184,7 +185,7 @@ done:
     return status;
 }
 
-// Where each tile's terms and rows of V lie, and the band's totals.
+// Assigns the offsets of each tile's terms and rows of V, and the band's totals.
 static void place_tiles(const bb_low_rank_mesh *mesh, const bb_low_rank_form *forms,
                         bb_low_rank_band *band)
 {
@@ -262,7 +263,7 @@ done:
     return status;
 }
 
-// Norm of the columns of a line, which form one tile.
+// Norm of the columns of one line, which form one tile.
 static bb_low_rank_norm norm_of(const bb_coded_matrix *matrix, bb_index column, bb_index columns)
 {
     const double *factors = matrix->layout.column_norms;
@@ -344,7 +345,7 @@ static void decode_tile(const bb_low_rank_band *band, const bb_low_rank_tile *ti
     }
 }
 
-// Columns [column, column + count) of a row into one of the two.
+// Decodes columns [column, column + count) of a row into one of the two.
 static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
                    float *f32, double *f64)
 {
@@ -388,7 +389,7 @@ static void decode_f64(const bb_coded_matrix *matrix, bb_index row, bb_index col
     decode(matrix, row, column, count, NULL, out);
 }
 
-// V, U, scales, and the items that say where a tile's rows of V belong.
+// V, U, scales, and the items that map a tile's rows of V.
 static size_t bytes(const bb_coded_matrix *matrix)
 {
     const low_rank_store *store = matrix->store;
@@ -435,10 +436,10 @@ const bb_codec_row bb_low_rank_row = {
     .band_item = sizeof(bb_low_rank_band),
     .needs_copy = true,
     .seconds = 4e-8,
-    .most_bytes = 4.0,     // as many terms as pay
-    .band_bytes = 5.0,     // tiles before they are put together
-    .own_bytes = 4.0e5,    // normal numbers to sketch a tile with
-    .thread_bytes = 8.0e6, // a tile in fp64 and its factors, of some 250 rows
+    .most_bytes = 4.0,     // as many terms as are worthwhile
+    .band_bytes = 5.0,     // tiles before they are assembled
+    .own_bytes = 4.0e5,    // Gaussian numbers for sketching tiles
+    .thread_bytes = 8.0e6, // a tile in fp64 and its factors, about 250 rows
     .tolerances = {-80, 80, true},
     .ladders = {BB_CODEC_TOLERANCE_LADDER("")},
     .ops = &operations,

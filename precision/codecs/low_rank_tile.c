@@ -11,7 +11,8 @@
 #include <string.h>
 
 // FIRST: columns of the first sketch. TOP: largest magnitudes of a stored vector are 2^TOP to
-// 2^(TOP + 1), which leaves fp16 22 binades below with all its bits. TRIES: at less room each.
+// 2^(TOP + 1), which leaves fp16 22 binades below at full precision. TRIES: attempts, each with a
+// smaller error budget.
 enum { FIRST = 8, TOP = 8, TRIES = 6 };
 
 static bb_index least(bb_index a, bb_index b)
@@ -24,7 +25,7 @@ bb_index bb_low_rank_tile_most_terms(bb_index rows, bb_index cells)
     return least(least(rows, cells), rows * cells / (rows + cells) + FIRST);
 }
 
-// Takes `count` doubles, in whole lines of a cache.
+// Takes `count` doubles from the workspace, rounded up to cache lines.
 static double *take(double **next, bb_index count)
 {
     double *out = *next;
@@ -86,15 +87,15 @@ static double norm(const double *values, bb_index count)
     return cblas_dnrm2((int)count, values, 1);
 }
 
-// A tile in the making. LAPACK's column-major n x m is our row-major [m][n].
+// A tile being compressed. LAPACK's column-major n x m is row-major [m][n] here.
 typedef struct task {
     bb_low_rank_room *room;
     const double *gaussians;
     int m, n;         // rows, cells
     int rank;         // columns of Q so far
-    double limit;     // of the error's Frobenius norm
+    double limit;     // on the error's Frobenius norm
     double remainder; // norm of the remainder, weighted
-    double count;     // of columns that are not all zeros
+    double count;     // of columns that are not all zero
     bool all_wide;
 } task;
 
@@ -114,7 +115,7 @@ static void find_live(task *work)
     }
 }
 
-// Multiplies the mean over the live columns by `factor`.
+// Multiplies the mean over the nonzero columns by `factor`.
 static void weigh(const task *work, double factor, double *row)
 {
     const double *live = work->room->live;
@@ -128,7 +129,7 @@ static void weigh(const task *work, double factor, double *row)
     }
 }
 
-// Adds `count` columns to Q and B and takes their part from the remainder.
+// Adds `count` columns to Q and B and subtracts their part from the remainder.
 static bb_status widen(task *work, int count)
 {
     bb_status status = BB_OK;
@@ -148,9 +149,9 @@ static bb_status widen(task *work, int count)
                     room->core, k, 1.0, q, m);
     }
     lapack_int info = LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, count, q, m, room->tau);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgeqrf of a tile gave %d", (int)info);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgeqrf failed for a tile: info %d", (int)info);
     info = LAPACKE_dorgqr(LAPACK_COL_MAJOR, m, count, count, q, m, room->tau);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dorgqr of a tile gave %d", (int)info);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dorgqr failed for a tile: info %d", (int)info);
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, count, m, 1.0, room->rest, n, q, m,
                 0.0, b, n);
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, m, count, -1.0, b, n, q, m, 1.0,
@@ -161,7 +162,7 @@ done:
     return status;
 }
 
-// E L of `count` rows in place.
+// Computes E L for `count` rows in place.
 static void apply_norm(const task *work, bb_index count, double *rows)
 {
     const bb_low_rank_norm *norms = &work->room->norm;
@@ -190,7 +191,7 @@ static void weigh_tile(const task *work)
     }
 }
 
-// Takes the weights from the right vectors again.
+// Removes the weights from the right vectors.
 static void unweigh_terms(const task *work)
 {
     const bb_low_rank_norm *norms = &work->room->norm;
@@ -231,7 +232,7 @@ static bb_status order_terms(task *work)
     const int k = work->rank;
     lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', work->n, k, room->b, work->n,
                                      room->sigma, room->right, work->n, room->core, k);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgesdd of a tile gave %d", (int)info);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgesdd failed for a tile: info %d", (int)info);
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, work->m, k, k, 1.0, room->q, work->m,
                 room->core, k, 0.0, room->left, work->m);
     unweigh_terms(work);
@@ -239,7 +240,7 @@ done:
     return status;
 }
 
-// e with which the largest of 2^e values lies in [2^TOP, 2^(TOP + 1)).
+// Exponent e for which the largest of 2^e values lies in [2^TOP, 2^(TOP + 1)).
 static int balance(const double *values, bb_index count)
 {
     double largest = 0.0;
@@ -249,8 +250,8 @@ static int balance(const double *values, bb_index count)
     return largest > 0.0 ? TOP - ilogb(largest) : 0;
 }
 
-// Stores `factor` * values at 2^e in fp16 or fp32; `decoded` gets what stands there, e undone, and
-// `exact` what should. Returns the squared difference.
+// Stores `factor` * values at 2^e in fp16 or fp32; `decoded` gets the stored values without 2^e and
+// `exact` the intended ones. Returns the squared difference.
 static double store(const double *values, bb_index count, double factor, bb_format format,
                     void *words, double *decoded, int *e)
 {
@@ -271,14 +272,14 @@ static double store(const double *values, bb_index count, double factor, bb_form
     return sum;
 }
 
-// sigma = significand 2^exponent, significand in [1, 2), which u takes.
+// sigma = significand 2^exponent, significand in [1, 2); u is multiplied by the significand.
 static double split(double sigma, int *exponent)
 {
     *exponent = sigma > 0.0 ? ilogb(sigma) : 0;
     return ldexp(sigma, -*exponent);
 }
 
-// Squared error of a row in the norm; `decoded` takes it.
+// Squared error of a row in the norm; overwrites `decoded`.
 static double price_of_row(const task *work, const double *exact, double *decoded)
 {
     for (int j = 0; j < work->n; ++j) {
@@ -289,7 +290,7 @@ static double price_of_row(const task *work, const double *exact, double *decode
     return price * price;
 }
 
-// Squared error that fp16 would make of each term.
+// Squared error that each term would have in fp16.
 static void foresee_rounding(const task *work)
 {
     const bb_low_rank_room *room = work->room;
@@ -309,7 +310,7 @@ static void foresee_rounding(const task *work)
     }
 }
 
-// The cheapest numbers of terms and of wide ones with a squared error of `room`; false: none.
+// Finds the cheapest number of terms and of wide terms with a squared error of `room`; false: none.
 static bool choose(const task *work, double budget, int *terms, int *wide)
 {
     const double *sigma = work->room->sigma;
@@ -358,7 +359,7 @@ static void *row_of_v(const bb_low_rank_form *form, bb_index i, bb_index n)
     return form->v + (i < form->wide ? 4 * i : 4 * form->wide + 2 * (i - form->wide)) * n;
 }
 
-// Rounds the terms; what they decode to is taken from the exact tile to know the error.
+// Rounds the terms; subtracts their decoded sum from the exact tile to compute the error.
 static bb_status round_terms(const task *work, int terms, int wide, bb_low_rank_form *out)
 {
     bb_status status = BB_OK;
@@ -397,7 +398,7 @@ static bb_status factorise(task *work, bool *held, bb_low_rank_form *out)
     *held = false;
     BB_TRY(find_range(work));
     double budget = work->limit * work->limit - work->remainder * work->remainder;
-    if (work->rank == 0) { // all of it is less than the tolerance
+    if (work->rank == 0) { // the whole tile is below the tolerance
         memcpy(work->room->rest, work->room->tile,
                (size_t)work->m * (size_t)work->n * sizeof(double));
         out->error = price_of(work, work->room->rest);
@@ -440,7 +441,7 @@ done:
     return status;
 }
 
-// The dense form where it is cheaper, or the only one.
+// Dense form, where it is cheaper or the only one available.
 static bb_status compare_with_dense(const task *work, bool held, bb_low_rank_form *out)
 {
     bb_status status = BB_OK;

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mx: narrow elements under a scale a block, the OCP Microscaling formats (MX v1.0, 2023) and
+// mx: narrow elements with a scale per block, the OCP Microscaling formats (MX v1.0, 2023) and
 // NVFP4.
 //
 // e8m0: blocks of 32 along a row share 2^s, s = floor(log2 M) - emax with M the block's largest
-// magnitude and 2^emax the largest power of two of the element, s kept to [-127, 127] and stored as
-// s + 127; 255 marks a block that is not held. Elements are value / 2^s, rounded to nearest even
-// and saturated: M / 2^s may lie above the largest element, which is counted. int8 is two's
-// complement of 2^-6, -128 not used. Decoding is exact in fp32.
+// magnitude and 2^emax the largest power of two of the element, s limited to [-127, 127] and stored
+// as s + 127; 255 marks a poisoned block. Elements are value / 2^s, rounded to nearest even and
+// saturated: M / 2^s may exceed the largest element, which is counted. int8 is two's complement in
+// units of 2^-6, -128 unused. Decoding is exact in fp32.
 //
-// nvfp4: e2m1 in blocks of 16. Every row has its scale r = max(M of the row / (6 448), 2^-126) in
-// fp32 (NVIDIA takes one of the tensor: a row can be coded before the next is known), every block
-// b = M / (6 r) in e4m3, and a value is element b r, rounded once, to fp32. A block that is not
-// held has the NaN of e4m3.
+// nvfp4: e2m1 in blocks of 16. Every row has a scale r = max(M of the row / (6 448), 2^-126) in
+// fp32 (NVIDIA uses one per tensor; here a row can be encoded before the next is known), every
+// block b = M / (6 r) in e4m3, and a value is element b r, rounded once, to fp32. A poisoned block
+// has the NaN of e4m3.
 //
-// Not held: a block with a NaN, an infinity or a value of 2^128 and more; it decodes to NaN.
+// Poisoned: a block with a NaN, an infinity or a value of 2^128 or more; it decodes to NaN.
 //
-// Bound, e8m0: |error| <= max(u |v|, 2^s t / 2) with t the element's least magnitude and u the
-// larger of its unit roundoff and what saturation takes off values below 2^(emax + 1). nvfp4, M of
+// Bound, e8m0: |error| <= max(u |v|, 2^s t / 2) with t the element's smallest magnitude and u the
+// larger of its unit roundoff and the saturation error of values below 2^(emax + 1). nvfp4, M of
 // the row: max(|v| / 4, (17/16) M / 24) + 6 r / 2^10 (blocks whose b is subnormal) and the rounding
 // to fp32.
 //
 // A row: its elements in units of 32 columns, cut into planes (plane_core.h, the widest first), the
-// scales of its blocks, and r. The last unit is filled up with zeros.
+// scales of its blocks, and r. The last unit is zero-padded.
 #include "core/portable.h"
 #include "precision/codec_row.h"
 #include "precision/codecs/mx_core.h"
@@ -33,7 +33,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// In the order of mx's words.
+// In the order of the words of mx.
 static const bb_mx_element bb_mx_elements[] = {
     {8, 3, -6, 8, 448.0, false},     // e4m3
     {8, 2, -14, 15, 57344.0, false}, // e5m2
@@ -43,7 +43,7 @@ static const bb_mx_element bb_mx_elements[] = {
     BB_MX_INT8,                      // int8
 };
 
-// Value of a code; what a code of e4m3 and e5m2 beyond the largest stands for is never stored.
+// Value of a code; codes of e4m3 and e5m2 beyond the largest value are never stored.
 static inline double mx_element_value(const bb_mx_element *kind, int code)
 {
     const int sign = code >> (kind->bits - 1);
@@ -69,25 +69,25 @@ static const char *const element_words[] = {"e4m3", "e5m2", "e3m2", "e2m3", "e2m
 static const char *const scale_words[] = {"e8m0", "nvfp4", NULL};
 enum { ELEMENT, BLOCK_SCALE };
 enum { E8M0, NVFP4 };
-enum { E2M1 = 4 }; // among the elements
+enum { E2M1 = 4 }; // index of the element
 
 // clang-format off
 static const bb_key keys[] = {
     [ELEMENT] = {.name = "element", .kind = BB_KEY_CHOICE, .offset = BB_CODEC_SLOT(ELEMENT),
-     .choices = element_words, .optional = true, .meaning = "mx: format of a value in its block."},
+     .choices = element_words, .optional = true, .meaning = "mx: element format."},
     [BLOCK_SCALE] = {.name = "block_scale", .kind = BB_KEY_CHOICE,
      .offset = BB_CODEC_SLOT(BLOCK_SCALE), .choices = scale_words, .optional = true,
-     .meaning = "mx: e8m0 of 32 values where not given; nvfp4: e4m3 of 16 and fp32 of a row."},
+     .meaning = "mx: e8m0 (default): per 32 values; nvfp4: e4m3 per 16 and fp32 per row."},
 };
 // clang-format on
 
 typedef struct mx_store {
     bb_mx_element kind;
     bool nv;
-    int blocks;          // of a unit
-    size_t scales;       // where they begin in a row
-    size_t row_bytes;    // with nvfp4's scale of the row at the end
-    float values[CODES]; // of codes
+    int blocks;          // per unit
+    size_t scales;       // offset in a row
+    size_t row_bytes;    // including nvfp4's row scale at the end
+    float values[CODES]; // by code
     float nv_scales[CODES];
 } mx_store;
 
@@ -155,7 +155,7 @@ static double bits_per_value(const bb_codec_config *config)
     return element_of(config)->bits + 8.0 / (is_nv(config) ? NV_BLOCK : BB_BLOCK);
 }
 
-// nvfp4's scale follows its row, whose quotients no factor changes.
+// nvfp4's scale follows its row, so no factor changes the quotients.
 static bb_draw_range draw_range(const bb_codec_config *config)
 {
     return (bb_draw_range){1.0, is_nv(config) ? 1.0 : 2.0};
@@ -185,7 +185,7 @@ static bb_status create(bb_coded_matrix *matrix)
     return BB_OK;
 }
 
-// Largest magnitude of `count` values that are held, and how many are not.
+// Largest representable magnitude of `count` values, and how many are not representable.
 static double largest_held(const double *values, int count, bb_index *bad)
 {
     double maximum = 0.0;
@@ -198,7 +198,7 @@ static double largest_held(const double *values, int count, bb_index *bad)
     return maximum;
 }
 
-// The scale of a block whose largest magnitude this is.
+// Scale word of a block with this largest magnitude.
 static unsigned char scale_word(const mx_store *store, double largest, double row_scale)
 {
     unsigned char word = 0;
@@ -215,7 +215,7 @@ static double scale_of(const mx_store *store, unsigned char word, double row_sca
     return store->nv ? (double)store->nv_scales[word] * row_scale : ldexp(1.0, (int)word - 127);
 }
 
-// The codes of a block under a scale, or where it is not held none and the word that says so.
+// Encodes a block under a scale; for a poisoned block, no codes and the word that marks it.
 static unsigned char encode_block(const mx_store *store, const double *values, int count,
                                   const unsigned char *fixed, double row_scale, int32_t *codes,
                                   bb_codec_counts *counts)
@@ -256,7 +256,7 @@ static void encode_unit(const mx_store *store, const double values[BB_BLOCK], do
     (void)bb_plane_pack_block(codes, bits, words);
 }
 
-// nvfp4's; 1 of the others.
+// Row scale of nvfp4; 1 for the others.
 static float row_scale_at(const mx_store *store, const unsigned char *row)
 {
     float stored = 1.0F;
@@ -266,7 +266,7 @@ static float row_scale_at(const mx_store *store, const unsigned char *row)
     return stored;
 }
 
-// nvfp4's scale of a row.
+// Sets nvfp4's scale of a row.
 static void fix_row(bb_coded_matrix *matrix, bb_index row, bb_index clip, const double *values,
                     bb_codec_counts *counts)
 {
@@ -274,7 +274,7 @@ static void fix_row(bb_coded_matrix *matrix, bb_index row, bb_index clip, const 
     const double scale = bb_coded_matrix_row_scale(matrix, row);
     double largest = 0.0;
     (void)clip;
-    (void)counts; // of the blocks
+    (void)counts; // counted per block
     for (bb_index j = 0; store->nv && j < matrix->layout.columns; ++j) {
         const double magnitude = fabs(scale * values[j]);
         largest = bb_mx_in_range(magnitude) && magnitude > largest ? magnitude : largest;
@@ -300,7 +300,7 @@ static void encode_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index 
     }
 }
 
-// Scales of a unit's blocks, the largest that there is where one has a value that is not held.
+// Sets the scales of a unit's blocks, the largest one for a block with an unrepresentable value.
 static void fix_block(bb_coded_matrix *matrix, bb_index row, bb_index unit,
                       const double scaled[BB_BLOCK])
 {
@@ -395,7 +395,7 @@ const bb_codec_row bb_mx_row = {
     .title = "",
     .keys = keys,
     .key_count = sizeof keys / sizeof keys[0],
-    .cpu_only = "codec mx has products of int8 alone on a GPU, expected device cpu",
+    .cpu_only = "codec mx has products on a GPU for int8 only, use device cpu",
     .unit = BB_BLOCK,
     .store_bytes = sizeof(mx_store),
     .takes_row_scale = true,

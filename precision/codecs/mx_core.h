@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements of mx under a power of two in the common subset of C and CUDA (mx_codec.c).
+// Elements of mx with a power-of-two scale in the common subset of C and CUDA (mx_codec.c).
 #ifndef BB_PRECISION_CODECS_MX_CORE_H
 #define BB_PRECISION_CODECS_MX_CORE_H
 
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/// A narrow float, or a whole number of 2^(least_exponent - fraction): int8.
+/// A narrow float, or an integer in units of 2^(least_exponent - fraction): int8.
 typedef struct bb_mx_element {
     int bits;
     int fraction;       ///< stored bits of the significand
@@ -19,29 +19,29 @@ typedef struct bb_mx_element {
     bool is_integer;
 } bb_mx_element;
 
-/// Two's complement of 2^-6, -128 not used.
+/// Two's complement in units of 2^-6, -128 unused.
 #define BB_MX_INT8                                                                                 \
     {                                                                                              \
         8, 6, 0, 0, 127.0 / 64.0, true                                                             \
     }
 
-enum { BB_MX_NOT_HELD = 255 }; ///< scale of a block
+enum { BB_MX_NOT_HELD = 255 }; ///< scale that marks a poisoned block
 
-/// Whether a block can have a value of this magnitude.
+/// Whether this magnitude is representable in a block.
 BB_DEVICE_FUNCTION
 bool bb_mx_in_range(double magnitude)
 {
     return magnitude < 0x1p128;
 }
 
-/// Of the magnitudes other than zero.
+/// Smallest magnitude other than zero.
 BB_DEVICE_FUNCTION
 double bb_mx_least(const bb_mx_element *kind)
 {
     return ldexp(1.0, kind->least_exponent - kind->fraction);
 }
 
-/// s of a block whose largest magnitude, which is held, this is.
+/// s of a block with this representable largest magnitude.
 BB_DEVICE_FUNCTION
 int bb_mx_scale(const bb_mx_element *kind, double largest)
 {
@@ -54,11 +54,11 @@ int bb_mx_scale(const bb_mx_element *kind, double largest)
 }
 
 typedef struct bb_mx_code {
-    int32_t word; ///< of an integer its value
+    int32_t word; ///< of an integer element: its value
     bool saturated, underflowed;
 } bb_mx_code;
 
-/// Code of a value over its scale, which is no NaN; `minimum` is bb_mx_least.
+/// Code of a value over its scale, not NaN; `minimum` is bb_mx_least.
 BB_DEVICE_FUNCTION
 bb_mx_code bb_mx_code_of(const bb_mx_element *kind, double value, double minimum)
 {
@@ -73,12 +73,12 @@ bb_mx_code bb_mx_code_of(const bb_mx_element *kind, double value, double minimum
     out.underflowed = rounded == 0.0 && magnitude > 0.0;
     rounded = rounded > kind->largest ? kind->largest : rounded;
     if (rounded < normal) {
-        word = (int32_t)(rounded / minimum); // in spacings of the subnormals
+        word = (int32_t)(rounded / minimum); // in units of the subnormal spacing
     } else {
         const uint64_t bits = bb_format_bits_of_f64(rounded) >> (52 - kind->fraction);
         word = (int32_t)(bits - ((uint64_t)(1022 + kind->least_exponent) << kind->fraction));
     }
-    // Selects: a branch on the sign costs the host more than all the rest.
+    // Branch-free: a branch on the sign costs the host more than all the rest.
     const int32_t below = kind->is_integer ? -word : word | 1 << (kind->bits - 1);
     out.word = negative ? below : word;
     return out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plain formats: every value a word of its own, rows one after the other.
+// Plain formats: every value is a separate word, rows are contiguous.
 #include "core/portable.h"
 #include "precision/codec_row.h"
 #include "precision/codecs/diffusion.h"
@@ -70,7 +70,7 @@ static bb_status create(bb_coded_matrix *matrix)
     return BB_OK;
 }
 
-// Scales a chunk and counts what the format will turn to zero.
+// Scales a chunk and counts the values that the format flushes to zero.
 BB_CLONES static bb_index scale_chunk(const double *values, double scale, double lost,
                                       bb_index count, double *out)
 {
@@ -97,7 +97,7 @@ static void encode_row(const bb_coded_matrix *matrix, bb_index row, const double
 {
     double scaled[CHUNK];
     const bb_format format = format_of(&matrix->config);
-    // Half the spacing ties to even, to zero.
+    // Half the spacing ties to even, that is to zero.
     const double lost = 0.5 * bb_format_smallest_subnormal(format);
     if (format == BB_FORMAT_FP64 && scale == 1.0) {
         (void)bb_format_encode(format, values, matrix->layout.columns, words_at(matrix, row, 0));

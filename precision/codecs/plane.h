@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole planes of plane_core.h at once, as loops that vectorise: the packing that block floating
-// point, integers and the quantiser share. The host is little-endian.
+// Vectorised packing of whole planes of plane_core.h, shared by block floating point, integers and
+// the quantiser. The host is little-endian.
 #ifndef BB_PRECISION_CODECS_PLANE_H
 #define BB_PRECISION_CODECS_PLANE_H
 
@@ -10,16 +10,16 @@
 #include <stdbool.h>
 #include <string.h>
 
-// Inlined into every clone of the caller, so that it is compiled for the clone's instructions.
+// Inlined into every clone of the caller, so that it is compiled for the clone's instruction set.
 #define BB_PLANE_FUNCTION static inline __attribute__((always_inline))
 
-// Where value i's bit stands in the four bytes of a plane of width 1.
+// Position of value i's bit in the four bytes of a plane of width 1.
 static const uint32_t bb_plane_bit[BB_BLOCK] = {
     0, 8,  16, 24, 1, 9,  17, 25, 2, 10, 18, 26, 3, 11, 19, 27,
     4, 12, 20, 28, 5, 13, 21, 29, 6, 14, 22, 30, 7, 15, 23, 31,
 };
 
-/// Appends the fields of a plane below the bits in `values`.
+/// Shifts `values` left and inserts the fields of a plane below.
 BB_PLANE_FUNCTION void bb_plane_unpack(const unsigned char *plane, int width,
                                        uint32_t values[BB_BLOCK])
 {
@@ -55,7 +55,7 @@ BB_PLANE_FUNCTION void bb_plane_unpack(const unsigned char *plane, int width,
     }
 }
 
-/// Writes the fields that stand `shift` bits up in `values`.
+/// Writes the fields at bit offset `shift` in `values`.
 BB_PLANE_FUNCTION void bb_plane_pack(const int32_t values[BB_BLOCK], int shift, int width,
                                      unsigned char *plane)
 {
@@ -95,7 +95,7 @@ BB_PLANE_FUNCTION void bb_plane_pack(const int32_t values[BB_BLOCK], int shift, 
 /// The planes of widths 2^5 to 2^0.
 #define BB_EACH_PLANE(PLANE) PLANE(5) PLANE(4) PLANE(3) PLANE(2) PLANE(1) PLANE(0)
 
-/// Writes the low `width` bits of a block's values as planes, widest first; returns where they end.
+/// Writes the low `width` bits of a block's values as planes, widest first; returns their end.
 BB_PLANE_FUNCTION unsigned char *bb_plane_pack_block(const int32_t values[BB_BLOCK], int width,
                                                      unsigned char *out)
 {
@@ -111,7 +111,8 @@ BB_PLANE_FUNCTION unsigned char *bb_plane_pack_block(const int32_t values[BB_BLO
     return out;
 }
 
-/// The signed values of bb_plane_pack_block, zeros of width 0; returns where their planes end.
+/// Reads the signed values written by bb_plane_pack_block, zeros for width 0; returns the end of
+/// their planes.
 BB_PLANE_FUNCTION const unsigned char *bb_plane_unpack_block(const unsigned char *cursor, int width,
                                                              int32_t values[BB_BLOCK])
 {
@@ -129,7 +130,7 @@ BB_PLANE_FUNCTION const unsigned char *bb_plane_unpack_block(const unsigned char
     return cursor;
 }
 
-/// A block's integers, or bytes, times a unit: doubles where `out` is `wide`, else floats.
+/// Multiplies a block's integers, or bytes, by a unit: doubles if `wide`, else floats.
 #define BB_PLANE_SCALE(name, integer)                                                              \
     BB_PLANE_FUNCTION void name(const integer values[BB_BLOCK], float unit, bool wide, void *out)  \
     {                                                                                              \
@@ -144,7 +145,7 @@ BB_PLANE_SCALE(bb_plane_scale, int32_t)
 BB_PLANE_SCALE(bb_plane_scale_bytes, signed char)
 #undef BB_PLANE_SCALE
 
-/// The functions decode_f32 and decode_f64 of a codec (codec_row.h), in clones, out of
+/// Defines decode_f32 and decode_f64 of a codec (codec_row.h), in clones, from
 /// unpack_blocks(matrix, row, block, count, wide, out).
 #define BB_PLANE_DECODERS                                                                          \
     BB_CLONES static void decode_f32(const bb_coded_matrix *matrix, bb_index row, bb_index block,  \

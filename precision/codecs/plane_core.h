@@ -2,11 +2,11 @@
 //
 // Blocks of 32 integers in planes: an integer of n bits is cut, from its most significant bits
 // down, into fields as wide as the binary digits of n (13 = 8 + 4 + 1), and the fields of one width
-// lie together. So every width is read in whole bytes, 16 bytes at a time.
+// are stored together. So every width is read in whole bytes, 16 bytes at a time.
 //
-// A plane of width w takes 4 w bytes a block. w = 16 and 32: little-endian words in order. w = 8:
-// byte i holds value i. w = 4: byte i % 16, nibble i / 16. w = 2: byte i % 8, bits 2 (i / 8).
-// w = 1: byte i % 4, bit i / 4.
+// A plane of width w has 4 w bytes per block. w = 16 and 32: little-endian words in order. w = 8:
+// byte i is value i. w = 4: byte i % 16, nibble i / 16. w = 2: byte i % 8, bits 2 (i / 8). w = 1:
+// byte i % 4, bit i / 4.
 #ifndef BB_PRECISION_CODECS_PLANE_CORE_H
 #define BB_PRECISION_CODECS_PLANE_CORE_H
 
@@ -32,7 +32,7 @@ uint32_t bb_plane_field(const unsigned char *plane, int width, int i)
     return (uint32_t)plane[i % across] >> (width * (i / across)) & ((1u << width) - 1u);
 }
 
-/// Two's complement of the low `bits` bits, 1 to 32.
+/// Sign-extends the low `bits` bits, 1 to 32.
 BB_DEVICE_FUNCTION
 int32_t bb_plane_signed(uint32_t value, int bits)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Absolute block-width quantiser: q = nearest integer of value / step, ties to even, and as many
-// bits of q a block of 32 as the block needs.
+// Absolute quantiser with variable-width blocks: q = nearest integer of value / step, ties to even,
+// with as many bits of q per block of 32 as the block needs.
 //
 // step = 2 tolerance, rounded down to fp32, so that q * step needs one rounding on every device:
-// |error| <= tolerance (1 + 2^-20) + 2^-23 |value|. A row is a byte a block (its width: two's
+// |error| <= tolerance (1 + 2^-20) + 2^-23 |value|. A row is a byte per block (its width: two's
 // complement bits, 0 for a block of zeros) and the blocks' words, w words for a width of w, the
-// planes of plane_core.h one after the other, the widest first. An index gives the word where every
-// run of 1024 columns begins. Width 33: the quotient does not fit 31 bits, 32 words of fp32. Width
-// 34: a NaN, an infinity or a value beyond fp32, no words; decodes to NaN throughout.
+// planes of plane_core.h one after the other, the widest first. An index gives the first word of
+// every run of 1024 columns. Width 33: a quotient exceeds 31 bits, 32 words of fp32. Width 34: a
+// NaN, an infinity or a value beyond fp32, no words; decodes to NaN throughout.
 #include "core/memory.h"
 #include "core/portable.h"
 #include "precision/codec_row.h"
@@ -28,7 +28,7 @@ typedef struct quantiser_row {
 
 typedef struct quantiser_store {
     float step;
-    bb_index blocks, runs; // of a row, which has their words and widths in its row of the matrix
+    bb_index blocks, runs; // per row; the words and widths are in the matrix's row
 } quantiser_store;
 
 static double bound(const bb_codec_config *config, double tolerance, double magnitude,
@@ -53,7 +53,7 @@ static bb_status create(bb_coded_matrix *matrix)
     return BB_OK;
 }
 
-// [runs] first words of runs, in words of 32 bits.
+// [runs] first word of each run, in 32-bit words.
 static uint32_t *index_at(const bb_coded_matrix *matrix, bb_index row)
 {
     return (uint32_t *)(void *)bb_coded_matrix_row(matrix, row);
@@ -81,7 +81,7 @@ static size_t room_bytes(const bb_coded_matrix *matrix)
     return (size_t)((const quantiser_store *)matrix->store)->blocks * 4 * BB_BLOCK;
 }
 
-// A block whose quotients do not fit: raw fp32, or nothing where that cannot hold it either.
+// Encodes a block whose quotients do not fit: raw fp32, or nothing if fp32 overflows too.
 static int encode_raw(const double values[BB_BLOCK], int32_t words[BB_BLOCK],
                       bb_codec_counts *counts)
 {
@@ -107,7 +107,7 @@ BB_PLANE_FUNCTION int width_of(const int32_t quotients[BB_BLOCK])
     return bb_quantiser_width(magnitudes, any);
 }
 
-// Returns where the words end.
+// Returns the end of the words.
 BB_CLONES static unsigned char *encode_blocks(const double *values, double per_step, bb_index count,
                                               unsigned char *widths, unsigned char *out,
                                               bb_codec_counts *counts)
@@ -182,8 +182,7 @@ static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index co
     return ((quotient + 0x1.8p52) - 0x1.8p52) * step;
 }
 
-// Words of a block: those before it in its run are passed over; NULL where all blocks of the row
-// are zeros.
+// Words of a block, after skipping those before it in its run; NULL if the row is all zeros.
 static const unsigned char *words_at(const bb_coded_matrix *matrix, bb_index row, bb_index block)
 {
     const unsigned char *widths = widths_at(matrix, row);
@@ -234,7 +233,7 @@ BB_PLANE_FUNCTION void unpack_blocks(const bb_coded_matrix *matrix, bb_index row
 
 BB_PLANE_DECODERS
 
-// Words, a byte a block, the index, and where each row's words lie.
+// Words, a byte per block, the index, and the offset of each row's words.
 static size_t bytes(const bb_coded_matrix *matrix)
 {
     const quantiser_store *store = matrix->store;

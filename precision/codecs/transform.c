@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bases, orders and places of blocks, and how the words of a block are written and read.
+// Bases, coefficient orders and positions of blocks, and packing of their words.
 #include "precision/codecs/transform.h"
 
 #include "core/memory.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP = 8, AXES = BB_TRANSFORM_AXES }; // STEP: values that one pass keeps in registers
+enum { STEP = 8, AXES = BB_TRANSFORM_AXES }; // STEP: values kept in registers by one pass
 
 static const double pi = 3.14159265358979323846;
 
@@ -100,7 +100,7 @@ void bb_transform_along(const bb_transform_basis *basis, bool back, bb_index bef
     }
 }
 
-// Two axes that follow each other.
+// Transforms two adjacent axes.
 static void transform_two(const bb_transform_plan *plan, const bb_transform_block *block,
                           bb_transform_axis axis, bool back, bb_index before, bb_index after,
                           double *values, double *room)

@@ -3,14 +3,14 @@
 // transform: blocks of a few rows by a few cells of the mesh as rounded coefficients of an
 // orthonormal DCT-II along all four axes. Layout and product: precision/codecs/transform.h.
 //
-// Error. step = 2 tolerance, the same in the whole matrix, and each coefficient is rounded to the
-// nearest multiple, ties to even: off by at most the tolerance. The transform is orthonormal and
-// shorter blocks have shorter transforms, so every block of N values holds ||E||_F <= tolerance
-// sqrt(N), a root mean square of the tolerance, as low_rank does; where no coefficient rounds to
-// zero the rms is about step / sqrt(12). A single value is off by at most tolerance sqrt(N).
+// Error. step = 2 tolerance for the whole matrix; each coefficient is rounded to the nearest
+// multiple, ties to even, with an error of at most the tolerance. The transform is orthonormal and
+// shorter blocks have shorter transforms, so every block of N values has ||E||_F <= tolerance
+// sqrt(N), an RMS of the tolerance, as in low_rank; if no coefficient rounds to zero the RMS is
+// about step / sqrt(12). The error of a single value is at most tolerance sqrt(N).
 //
-// A block whose coefficients all round to 0 takes its entry of the index alone. A NaN, an infinity,
-// or a coefficient of 2^31 steps or more poisons its block and is counted.
+// A block whose coefficients all round to 0 only has its entry in the index. A NaN, an infinity, or
+// a coefficient of 2^31 steps or more poisons its block and is counted.
 #include "core/memory.h"
 #include "core/portable.h"
 #include "precision/codec_row.h"
@@ -55,7 +55,7 @@ static void describe(const bb_codec_config *config, char *out, size_t bytes)
                    storage.band_columns, storage.band_lines);
 }
 
-// Sums of a transform forth and back, in fp64, are within the last terms.
+// The last terms bound the rounding of the forward and inverse transform sums in fp64.
 static double bound(const bb_codec_config *config, double tolerance, double magnitude,
                     double block_magnitude)
 {
@@ -65,7 +65,7 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
            bb_codec_fp32_rounding(magnitude);
 }
 
-// Columns without a mesh are one line, and rows without a grid one column.
+// Columns without a mesh are one line; rows without a grid are one column.
 static void shape(const bb_coded_matrix *matrix, bb_transform_plan *plan)
 {
     const bb_codec_config *config = &matrix->config;
@@ -122,11 +122,11 @@ static void destroy(bb_coded_matrix *matrix)
     bb_transform_plan_release(matrix->store);
 }
 
-// Rooms of one band's encoding.
+// Workspace of a band's encoder.
 typedef struct encoder {
     double values[BB_TRANSFORM_VALUES], room[BB_TRANSFORM_VALUES];
     int32_t quotients[BB_TRANSFORM_VALUES];
-    bb_index capacity; // words of the band
+    bb_index capacity; // in words, of the band
 } encoder;
 
 static size_t room_bytes(const bb_coded_matrix *matrix)
@@ -135,7 +135,8 @@ static size_t room_bytes(const bb_coded_matrix *matrix)
     return sizeof(encoder);
 }
 
-// The values of a block, [row lines][row columns][lines][columns]; returns how many are not finite.
+// Gathers the values of a block, [row lines][row columns][lines][columns]; returns the number of
+// non-finite ones.
 static bb_index gather(const bb_transform_plan *plan, const bb_transform_block *block,
                        bb_view panel, double *out)
 {
@@ -155,7 +156,7 @@ static bb_index gather(const bb_transform_plan *plan, const bb_transform_block *
     return bad;
 }
 
-// Coefficients over step, whole; returns how many are beyond 31 bits.
+// Coefficients over step, rounded to integers; returns how many exceed 31 bits.
 BB_CLONES static bb_index quantise(const double *coefficients, bb_index count, double inverse,
                                    int32_t *out)
 {
@@ -218,8 +219,8 @@ done:
     return status;
 }
 
-// A column of a block's rows, [row lines][cells]: coefficients are summed along the rows' columns
-// first, of which one is wanted. The band's order of rows and the step are undone by the caller.
+// Decodes one column of a block's rows, [row lines][cells]: coefficients are summed along the rows'
+// columns first, because only one is needed. The caller undoes the band's row order and the step.
 static void decode_column(const bb_transform_plan *plan, const bb_transform_band *band,
                           const bb_transform_block *block, bb_index number, bb_index column,
                           double *values, double *room)
@@ -250,7 +251,7 @@ static void decode_column(const bb_transform_plan *plan, const bb_transform_band
     }
 }
 
-// Block `m` of the mesh for the rows of a group: `values` [row lines][cells].
+// Decodes block `m` of the mesh for the rows of a group: `values` [row lines][cells].
 static bb_transform_block decode_block(const bb_coded_matrix *matrix, bb_index band,
                                        bb_index row_column, bb_index m, double *values,
                                        double *room)
@@ -319,7 +320,7 @@ static void decode_f64(const bb_coded_matrix *matrix, bb_index row, bb_index col
     }
 }
 
-// Words, and where each block begins.
+// Words, and the first word of each block.
 static size_t bytes(const bb_coded_matrix *matrix)
 {
     const bb_transform_plan *plan = matrix->store;
@@ -357,7 +358,7 @@ static const bb_key keys[] = {
     {.name = "band_columns", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, band_columns), .minimum = 1.0, .maximum = 16.0,
      .optional = true,
-     .meaning = "transform: columns of the row grid that share a block; 7 where not given."},
+     .meaning = "transform: columns of the row grid that share a block; default 7."},
 };
 // clang-format on
 

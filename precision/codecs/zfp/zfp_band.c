@@ -12,12 +12,12 @@ enum { BLOCK_VALUES = 256 };
 
 uint64_t bb_zfp_band_block_limit(bb_zfp_settings settings, int dimensions)
 {
-    // Flag, exponent and (reversible) precision; 32 planes of at most two bits a value.
+    // Flag, exponent and (reversible) precision; 32 planes of at most two bits per value.
     uint64_t limit = 16 + ((uint64_t)64 << (2 * dimensions));
     return limit > settings.minimum_bits ? limit : settings.minimum_bits;
 }
 
-// A block that begins in the stream's last bit, and the word that a reader fetches ahead.
+// A block that begins in the stream's last bit, and the word that a reader prefetches.
 size_t bb_zfp_band_slack(bb_zfp_settings settings, int dimensions)
 {
     return (size_t)(bb_zfp_band_block_limit(settings, dimensions) + 63) / 64 * 8 + 8;
@@ -33,7 +33,7 @@ static bb_index blocks_of(const bb_zfp_shape *shape)
     return bb_zfp_stream_blocks(&(bb_zfp_stream){.shape = *shape});
 }
 
-// Blocks of a run, which lie along x: of all runs but, in one dimension, the last.
+// Blocks of a run, along x: in all runs but, in one dimension, the last.
 static bb_index run_blocks_of(const bb_zfp_shape *shape)
 {
     return shape->dimensions == 1 ? BB_ZFP_LINE_BLOCKS : bb_zfp_stream_blocks_of(shape->nx);
@@ -44,7 +44,7 @@ bb_index bb_zfp_band_runs(const bb_zfp_shape *shape)
     return (blocks_of(shape) + run_blocks_of(shape) - 1) / run_blocks_of(shape);
 }
 
-// Where a block lies: its first value and how many values it has along each axis.
+// Position of a block: its first value and its number of values along each axis.
 typedef struct block_place {
     bb_zfp_corner at;
     size_t nx, ny, nz, nw;
@@ -137,7 +137,7 @@ static bb_status allocate_index(bb_zfp_settings settings, const bb_zfp_shape *sh
     if (!bb_zfp_band_fixed_rate(settings)) {
         uint64_t limit = bb_zfp_band_block_limit(settings, shape->dimensions) * (uint64_t)across;
         BB_REQUIRE(limit <= UINT32_MAX / BB_ZFP_BASE_RUNS, BB_INVALID,
-                   "zfp: %td blocks across are too many for the index of %d dimensions", across,
+                   "zfp: %td blocks across are too many for the index in %d dimensions", across,
                    shape->dimensions);
         BB_TRY(BB_ALLOCATE(runs, &out->offsets));
         BB_TRY(BB_ALLOCATE((runs + BB_ZFP_BASE_RUNS - 1) / BB_ZFP_BASE_RUNS, &out->bases));
@@ -150,7 +150,7 @@ done:
     return status;
 }
 
-// All blocks in the stream's order; returns their bits.
+// Encodes all blocks in the stream's order; returns their bits.
 static uint64_t encode_blocks(zfp_stream *zfp, const bb_zfp_shape *shape, const float *values,
                               bb_zfp_band *out)
 {
@@ -171,7 +171,7 @@ static uint64_t encode_blocks(zfp_stream *zfp, const bb_zfp_shape *shape, const 
     return stream_wtell(zfp->stream);
 }
 
-// Bytes that encoding may take, its last word included.
+// Upper bound of the encoded bytes, including the last word.
 static size_t most_bytes(bb_zfp_settings settings, const bb_zfp_shape *shape)
 {
     uint64_t block_bits = bb_zfp_band_block_limit(settings, shape->dimensions);
@@ -210,7 +210,7 @@ done:
     return status;
 }
 
-// Up to four values of one row that follow each other, into the wanted part of the target.
+// Stores up to four consecutive values of one row in the requested part of the target.
 static void put(const bb_zfp_target *target, bb_index row, bb_index column, const float *values,
                 bb_index count)
 {
@@ -280,9 +280,10 @@ void bb_zfp_band_decode(bb_zfp_settings settings, const bb_zfp_shape *shape,
     }
 }
 
-// Blocks of one value, seen through 8 planes in one dimension: their transform is that value alone.
-// A decoder that rounds moves a value whose lower planes are zero; an encoder that rounds leaves no
-// mean error over evenly spaced values; one that truncates leaves a sixth of the last plane.
+// Measures blocks of a single value, truncated to 8 planes in one dimension: their transform is
+// that value alone. A decoder that rounds moves a value whose lower planes are zero; an encoder
+// that rounds leaves no mean error over evenly spaced values; one that truncates leaves a sixth of
+// the last plane.
 const char *bb_zfp_band_measured_rounding(void)
 {
     enum { COUNT = 4096 };

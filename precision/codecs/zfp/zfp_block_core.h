@@ -2,13 +2,13 @@
 //
 // Decoder of one zfp block of floats or doubles in one to four dimensions, in the common subset of
 // C and CUDA. Written from the format (P. Lindstrom, IEEE TVCG 20, 2014; libzfp 1.0, BSD-3-Clause);
-// the values are libzfp's bit for bit, as built without a rounding mode.
+// the values are libzfp's bit for bit, built without a rounding mode.
 //
-// A block: a bit that says whether it is not all zero; (reversible: a bit that says whether values
-// are integers as they stand;) the common exponent; (reversible: the number of planes less one;)
-// then bit planes of the coefficients from the top. In a plane the n coefficients that have had a
-// one stand verbatim; then, while a group bit says that there is another, zeros up to it and a one,
-// which is left out at the last coefficient. Coefficients are negabinary.
+// A block: a bit for nonzero blocks; (reversible: a bit for values stored as integers;) the common
+// exponent; (reversible: the number of planes less one;) then bit planes of the coefficients from
+// the top. In a plane the n coefficients that have had a one are stored verbatim; then, while a
+// group bit signals another one, zeros up to it and a one, which is omitted for the last
+// coefficient. Coefficients are negabinary.
 //
 // With `dimensions` a constant, everything of one and two dimensions stays in registers.
 #ifndef BB_PRECISION_CODECS_ZFP_ZFP_BLOCK_CORE_H
@@ -21,26 +21,26 @@
 #include <stdint.h>
 #include <string.h>
 
-/// libzfp's own parameters, which every mode is a choice of: fixed rate sets minimum_bits =
+/// libzfp's own parameters, of which every mode is a special case: fixed rate sets minimum_bits =
 /// maximum_bits, fixed precision maximum_precision, fixed accuracy minimum_exponent; below -1074
-/// that means the reversible mode.
+/// that selects the reversible mode.
 typedef struct bb_zfp_settings {
-    unsigned minimum_bits, maximum_bits, maximum_precision; ///< of a block
+    unsigned minimum_bits, maximum_bits, maximum_precision; ///< per block
     int minimum_exponent;
 } bb_zfp_settings;
 
-/// An array [nw][nz][ny][nx]; extents are 1 beyond `dimensions`. Of a band of a matrix, nz and nw
+/// An array [nw][nz][ny][nx]; extents are 1 beyond `dimensions`. For a band of a matrix, nz and nw
 /// are rows.
 typedef struct bb_zfp_shape {
     int dimensions;
     bb_index nx, ny, nz, nw;
 } bb_zfp_shape;
 
-// Reader of a stream: lowest bit first, in 32-bit
-// little-endian words, of which two are at hand, so that 32 bits can always be looked at. Behind
-// the stream's end there are zeros: no position makes a reader leave the stream.
+// Reader of a stream: lowest bit first, in 32-bit little-endian words, two of which are buffered,
+// so that 32 bits can always be peeked. After the stream's end it reads zeros: no position makes a
+// reader leave the stream.
 
-/// What has to be inlined for its arrays to stay in registers.
+/// Must be inlined for its arrays to stay in registers.
 #if defined(__CUDACC__)
 #define BB_ZFP_INLINE static __host__ __device__ __forceinline__
 #else
@@ -53,21 +53,21 @@ typedef struct bb_zfp_shape {
 #define BB_ZFP_UNROLL
 #endif
 
-/// Words of a stream. On a device they lie at a multiple of 4 bytes, `tail` is 0, and the word
-/// behind the last whole one can be read and is 0.
+/// Words of a stream. On a device they are aligned to 4 bytes, `tail` is 0, and the word after the
+/// last complete one is readable and 0.
 typedef struct bb_zfp_words {
     const unsigned char *bytes;
-    uint64_t word_count; ///< words that lie in the stream as a whole
-    uint32_t tail;       ///< what follows them, zeros above
+    uint64_t word_count; ///< number of complete words of the stream
+    uint32_t tail;       ///< remaining bytes, zero-extended
 } bb_zfp_words;
 
-/// Positions count from the word that it was opened at; good for 2^31 bits.
+/// Positions count from the word where it was opened; valid for 2^31 bits.
 typedef struct bb_zfp_reader {
     const unsigned char *bytes;
     uint32_t word_count, tail;
-    uint32_t low_word; ///< number of the word `low`; `high` follows
+    uint32_t low_word; ///< index of the word `low`; `high` is the next one
     uint32_t low, high;
-    uint32_t shift; ///< bits of `low` that are read, 0 to 31
+    uint32_t shift; ///< consumed bits of `low`, 0 to 31
 } bb_zfp_reader;
 
 BB_ZFP_INLINE uint32_t bb_zfp_reader_load(const unsigned char *bytes, size_t word)
@@ -92,7 +92,7 @@ BB_ZFP_INLINE uint32_t bb_zfp_reader_word(const bb_zfp_reader *reader, uint32_t 
 #endif
 }
 
-/// Number of the lowest one in a word that is not 0.
+/// Index of the lowest set bit in a nonzero word.
 BB_ZFP_INLINE uint32_t bb_zfp_reader_lowest(uint32_t word)
 {
 #if defined(__CUDA_ARCH__)
@@ -110,7 +110,7 @@ BB_ZFP_INLINE void bb_zfp_reader_seek(bb_zfp_reader *reader, uint32_t position)
     reader->high = bb_zfp_reader_word(reader, reader->low_word + 1);
 }
 
-/// At bit `bit` of the stream; the position is then bit % 32.
+/// Opens at bit `bit` of the stream; the position is then bit % 32.
 BB_ZFP_INLINE bb_zfp_reader bb_zfp_reader_open(const bb_zfp_words *words, uint64_t bit)
 {
     const uint32_t limit = UINT32_C(1) << 27;
@@ -122,7 +122,7 @@ BB_ZFP_INLINE bb_zfp_reader bb_zfp_reader_open(const bb_zfp_words *words, uint64
 #if defined(__CUDA_ARCH__)
     reader.tail = 0;
 #else
-    // Far behind the end everything is zero, the tail as well.
+    // Far beyond the end everything is zero, including the tail.
     reader.tail = bit / 32 <= words->word_count && rest < limit ? words->tail : 0;
 #endif
     bb_zfp_reader_seek(&reader, (uint32_t)(bit % 32));
@@ -144,7 +144,7 @@ BB_ZFP_INLINE uint32_t bb_zfp_reader_peek(const bb_zfp_reader *reader)
 #endif
 }
 
-/// Passes `bits` <= 32 bits.
+/// Skips `bits` <= 32 bits.
 BB_ZFP_INLINE void bb_zfp_reader_advance(bb_zfp_reader *reader, uint32_t bits)
 {
     reader->shift += bits;
@@ -168,9 +168,9 @@ BB_ZFP_INLINE uint32_t bb_zfp_reader_least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-// Order of a block's coefficients: by total sequency i + j + k + l, then by the sum of
-// squares; among equals in the order of the format. Coefficient n stands at place
-// i + 4 j + 16 k + 64 l of the block. One and two dimensions fit in a word each.
+// Order of a block's coefficients: by total sequency i + j + k + l, then by the sum of squares;
+// among equals in the order of the format. Coefficient n is at position i + 4 j + 16 k + 64 l of
+// the block. One and two dimensions fit in a word each.
 // clang-format off
 #define BB_ZFP_ORDER_3                                                                         \
     0, 1, 4, 16, 20, 17, 5, 2, 8, 32, 21, 6, 18, 24, 9, 33,                                    \
@@ -223,15 +223,15 @@ BB_ZFP_INLINE uint32_t bb_zfp_block_place(int dimensions, uint32_t coefficient)
 
 enum {
     BB_ZFP_LEAST_EXPONENT = -1074, ///< below: reversible
-    BB_ZFP_BLOCK_MOST = 256,       ///< values of a block
+    BB_ZFP_BLOCK_MOST = 256,       ///< values of the largest block
 };
 
-/// How the next plane of at most 16 coefficients begins, of which the first `known` have had a one.
+/// Start of the next plane of at most 16 coefficients, of which the first `known` have had a one.
 typedef struct bb_zfp_front {
     uint32_t known;
-    uint32_t mask; ///< of the coefficients that stand verbatim
-    uint32_t test; ///< of the group bit behind them, 0 where all are known
-    uint32_t bits; ///< of both
+    uint32_t mask; ///< mask of the coefficients stored verbatim
+    uint32_t test; ///< mask of the group bit after them, 0 if all are known
+    uint32_t bits; ///< number of both
 } bb_zfp_front;
 
 BB_ZFP_INLINE bb_zfp_front bb_zfp_front_of(uint32_t size, uint32_t known)
@@ -244,8 +244,8 @@ BB_ZFP_INLINE bb_zfp_front bb_zfp_front_of(uint32_t size, uint32_t known)
     return front;
 }
 
-/// The next plane; all of its bits are at hand, 31 at most, and the block has them. *used: how
-/// many.
+/// Reads the next plane; all of its bits, at most 31, are buffered and within the block's budget.
+/// *used: their number.
 BB_ZFP_INLINE uint32_t bb_zfp_block_read_plane(bb_zfp_reader *reader, uint32_t size,
                                                bb_zfp_front *front, uint32_t *used)
 {
@@ -275,7 +275,7 @@ BB_ZFP_INLINE uint32_t bb_zfp_block_read_plane(bb_zfp_reader *reader, uint32_t s
     return plane;
 }
 
-/// The same where the block's bits may end within the plane.
+/// As bb_zfp_block_read_plane, for a block whose bits may end within the plane.
 BB_ZFP_INLINE uint32_t bb_zfp_block_read_last_plane(bb_zfp_reader *reader, uint32_t size,
                                                     uint32_t *known, uint32_t *budget)
 {
@@ -302,7 +302,8 @@ BB_ZFP_INLINE uint32_t bb_zfp_block_read_last_plane(bb_zfp_reader *reader, uint3
     return plane;
 }
 
-/// Passes the zeros up to the next coefficient that gets its one, `room` at most; returns how many.
+/// Skips the zeros up to the next coefficient that gets its one, `room` at most; returns their
+/// number.
 BB_ZFP_INLINE uint32_t bb_zfp_block_read_zeros(bb_zfp_reader *reader, uint32_t room, uint32_t *used)
 {
     uint32_t passed = 0;
@@ -326,13 +327,13 @@ BB_ZFP_INLINE uint32_t bb_zfp_block_read_zeros(bb_zfp_reader *reader, uint32_t r
     }
 }
 
-/// What stands before the planes of a block.
+/// Header of a block, before its planes.
 typedef struct bb_zfp_head {
     int is_zero;
-    int is_integers;    ///< values are their bit patterns, without an exponent
+    int is_integers;    ///< values are integer bit patterns, without an exponent
     int exponent;       ///< the block's values are below 2^exponent
-    uint32_t planes;    ///< from the top
-    uint32_t bits;      ///< of the head
+    uint32_t planes;    ///< from the top down
+    uint32_t bits;      ///< of the header
     uint32_t from_zero; ///< reversible: exponent field 0, which means zeros
 } bb_zfp_head;
 
@@ -341,7 +342,7 @@ BB_ZFP_INLINE int bb_zfp_block_reversible(const bb_zfp_settings *settings)
     return settings->minimum_exponent < BB_ZFP_LEAST_EXPONENT;
 }
 
-/// `exponent_bits` 8 or 11, of words of 32 or 64 bits.
+/// `exponent_bits` is 8 or 11, for words of 32 or 64 bits.
 BB_ZFP_INLINE bb_zfp_head bb_zfp_block_read_head(bb_zfp_reader *reader,
                                                  const bb_zfp_settings *settings, int dimensions,
                                                  int reversible, uint32_t exponent_bits)
@@ -378,7 +379,7 @@ BB_ZFP_INLINE bb_zfp_head bb_zfp_block_read_head(bb_zfp_reader *reader,
     return head;
 }
 
-/// Passes what fills a block that began at `start` up to its least size.
+/// Skips the padding up to the minimum size of a block that began at `start`.
 BB_ZFP_INLINE void bb_zfp_block_fill_up(bb_zfp_reader *reader, const bb_zfp_settings *settings,
                                         uint32_t start)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inside of zfp_block_core.h, which includes it for floats and for doubles and says what
-// BB_ZFP_NAME, _REAL, _SIGNED, _UNSIGNED, _WIDTH, _EXPONENT_BITS and _MANTISSA_BITS are.
+// Internal part of zfp_block_core.h, which includes it for floats and for doubles and defines
+// BB_ZFP_NAME, _REAL, _SIGNED, _UNSIGNED, _WIDTH, _EXPONENT_BITS and _MANTISSA_BITS.
 
 /// value << 8 | byte i of `bytes`.
 BB_ZFP_INLINE BB_ZFP_UNSIGNED BB_ZFP_NAME(push_byte)(BB_ZFP_UNSIGNED value, uint32_t bytes,
@@ -14,9 +14,9 @@ BB_ZFP_INLINE BB_ZFP_UNSIGNED BB_ZFP_NAME(push_byte)(BB_ZFP_UNSIGNED value, uint
 #endif
 }
 
-/// Planes of at most 16 coefficients, in registers. Eight planes at a time gather in a byte a
-/// coefficient: the product puts four bits of a plane into four bytes. `limited`, a constant: the
-/// block's bits may end before its planes do.
+/// Planes of at most 16 coefficients, in registers. Eight planes at a time are gathered in a byte
+/// per coefficient: the product spreads four bits of a plane over four bytes. `limited`, a
+/// constant: the block's bits may end before its planes do.
 BB_ZFP_INLINE void BB_ZFP_NAME(gather)(bb_zfp_reader *reader, int limited, uint32_t size,
                                        uint32_t planes, uint32_t budget, BB_ZFP_UNSIGNED *data)
 {
@@ -73,7 +73,7 @@ BB_ZFP_INLINE void BB_ZFP_NAME(gather)(bb_zfp_reader *reader, int limited, uint3
 BB_ZFP_INLINE void BB_ZFP_NAME(read_few)(bb_zfp_reader *reader, uint32_t size, uint32_t planes,
                                          uint32_t budget, BB_ZFP_UNSIGNED *data)
 {
-    // A plane has a bit a coefficient at most, but for group bits: one a plane and coefficient.
+    // A plane has at most one bit per coefficient, plus group bits: one per plane and coefficient.
     if (budget >= (planes + 1) * size) {
         BB_ZFP_NAME(gather)(reader, 0, size, planes, budget, data);
     } else {
@@ -81,7 +81,7 @@ BB_ZFP_INLINE void BB_ZFP_NAME(read_few)(bb_zfp_reader *reader, uint32_t size, u
     }
 }
 
-/// A plane of more coefficients, all of whose bits the block has; returns how many.
+/// Reads a plane of more coefficients whose bits are all within the budget; returns their number.
 BB_ZFP_INLINE uint32_t BB_ZFP_NAME(read_wide_plane)(bb_zfp_reader *reader, uint32_t size,
                                                     uint32_t *known, BB_ZFP_UNSIGNED one,
                                                     BB_ZFP_UNSIGNED *data)
@@ -110,7 +110,8 @@ BB_ZFP_INLINE uint32_t BB_ZFP_NAME(read_wide_plane)(bb_zfp_reader *reader, uint3
     return used;
 }
 
-/// The same where the block's bits may end within the plane; returns what is left of `budget`.
+/// As read_wide_plane, for a block whose bits may end within the plane; returns the rest of
+/// `budget`.
 BB_ZFP_INLINE uint32_t BB_ZFP_NAME(read_last_wide_plane)(bb_zfp_reader *reader, uint32_t size,
                                                          uint32_t *known, uint32_t budget,
                                                          BB_ZFP_UNSIGNED one, BB_ZFP_UNSIGNED *data)
@@ -158,7 +159,7 @@ BB_ZFP_INLINE void BB_ZFP_NAME(read_many)(bb_zfp_reader *reader, uint32_t size, 
     }
 }
 
-/// Inverse of the lifted transform of four values; `>>` of negative values is arithmetic.
+// Inverse of the lifted transform of four values; `>>` of negative values is arithmetic.
 //        ( 4  6 -4 -1) (x)
 //  1/4 * ( 4  2  4  5) (y)
 //        ( 4 -2  4 -5) (z)
@@ -185,7 +186,7 @@ BB_ZFP_INLINE void BB_ZFP_NAME(lift)(BB_ZFP_UNSIGNED *p, uint32_t stride)
     p[3 * stride] = w;
 }
 
-/// Inverse of the differences of the reversible mode: Pascal's matrix.
+/// Inverse of the differences in the reversible mode: Pascal's matrix.
 BB_ZFP_INLINE void BB_ZFP_NAME(sum_up)(BB_ZFP_UNSIGNED *p, uint32_t stride)
 {
     BB_ZFP_UNSIGNED x = p[0];
@@ -197,7 +198,7 @@ BB_ZFP_INLINE void BB_ZFP_NAME(sum_up)(BB_ZFP_UNSIGNED *p, uint32_t stride)
     p[3 * stride] = x + 3 * y + 3 * z + w;
 }
 
-/// Along the last axis first.
+/// Last axis first.
 BB_ZFP_INLINE void BB_ZFP_NAME(transform)(int dimensions, int reversible, BB_ZFP_UNSIGNED *values)
 {
     const uint32_t lines = UINT32_C(1) << (2 * (dimensions - 1));
@@ -235,7 +236,7 @@ BB_ZFP_INLINE void BB_ZFP_NAME(finish)(const bb_zfp_head *head, uint32_t size,
                                        const BB_ZFP_UNSIGNED *values, BB_ZFP_REAL *out)
 {
     const BB_ZFP_UNSIGNED sign = (BB_ZFP_UNSIGNED)1 << (BB_ZFP_WIDTH - 1);
-    // The largest finite exponent less the integers' bits: never beyond the range.
+    // The largest finite exponent minus the integer bits: never out of range.
     BB_ZFP_REAL scale = BB_ZFP_NAME(power)(head->exponent - (BB_ZFP_WIDTH - 2));
     if (head->is_integers) {
         BB_ZFP_UNROLL
@@ -252,8 +253,8 @@ BB_ZFP_INLINE void BB_ZFP_NAME(finish)(const bb_zfp_head *head, uint32_t size,
     }
 }
 
-// The block at the reader's position, which ends behind it: its head, and data [4^dimensions] where
-// it is not zero.
+// Reads the block at the reader's position and leaves the reader after it: its header, and data
+// [4^dimensions] if it is nonzero.
 BB_ZFP_INLINE bb_zfp_head BB_ZFP_NAME(read_block)(bb_zfp_reader *reader,
                                                   const bb_zfp_settings *settings, int dimensions,
                                                   int reversible, BB_ZFP_UNSIGNED *data)
@@ -276,8 +277,8 @@ BB_ZFP_INLINE bb_zfp_head BB_ZFP_NAME(read_block)(bb_zfp_reader *reader,
 }
 
 /// Decodes the block at the reader's position to out [4^dimensions], x fastest, and leaves the
-/// reader behind it. Settings are ones that bb_zfp_stream_check passes; `dimensions` and
-/// `reversible` (bb_zfp_block_reversible of them) are best constants.
+/// reader after it. Settings must pass bb_zfp_stream_check; `dimensions` and `reversible` (from
+/// bb_zfp_block_reversible) should be constants.
 BB_ZFP_INLINE void BB_ZFP_NAME(decode_block)(bb_zfp_reader *reader, const bb_zfp_settings *settings,
                                              int dimensions, int reversible, BB_ZFP_REAL *out)
 {
@@ -302,7 +303,7 @@ BB_ZFP_INLINE void BB_ZFP_NAME(decode_block)(bb_zfp_reader *reader, const bb_zfp
     BB_ZFP_NAME(finish)(&head, size, values, out);
 }
 
-/// The bits of the block at the reader's position, which ends behind it.
+/// Skips the block at the reader's position and leaves the reader after it.
 BB_ZFP_INLINE void BB_ZFP_NAME(pass_block)(bb_zfp_reader *reader, const bb_zfp_settings *settings,
                                            int dimensions, int reversible)
 {

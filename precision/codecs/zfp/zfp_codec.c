@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// zfp as a codec of matrices: bands, groups and pieces of zfp_band.h's streams.
+// zfp as a codec of matrices: bands, groups and pieces of the streams of zfp_band.h.
 //
 // Values are rounded to fp32 first. dimensions 1: a row as a line; 2: a row on its mesh; 3: a line
 // of the row grid; 4: four lines. The bits are those of libzfp's zfp_compress.
 //
-// libzfp computes 2^(30 - e) in float for a block whose largest magnitude lies below 2^e: this
-// overflows below 2^-97 and decodes to garbage, and a decoded value may pass fp32's largest above
-// 2^126. So, but for the reversible mode, values below 2^-97 are stored as zeros and counted as
+// libzfp computes 2^(30 - e) in float for a block of largest magnitude below 2^e: this overflows
+// below 2^-97 and decodes to garbage, and a decoded value may exceed fp32's largest above 2^126.
+// So, except in the reversible mode, values below 2^-97 are stored as zeros and counted as
 // underflowed, and values of 2^126 and more poison their piece as a NaN does.
 #include "core/memory.h"
 #include "core/portable.h"
@@ -27,7 +27,7 @@ static const char *const modes[] = {"rate", "precision", "accuracy", "reversible
 
 typedef struct zfp_store {
     bb_zfp_settings settings;
-    bb_zfp_shape shape; // of a whole band; the last may have fewer lines
+    bb_zfp_shape shape; // of a full band; the last may have fewer lines
 } zfp_store;
 
 static int dimensions_of(const bb_codec_config *config)
@@ -67,7 +67,7 @@ static bool check_bits(const bb_codec_config *config, char *sentence, size_t byt
         }
         return true;
     }
-    // A block needs its flag and exponent at least: 9 bits.
+    // A block needs at least its flag and exponent: 9 bits.
     double minimum = rate ? 9.0 / (double)(1 << (2 * dimensions_of(config))) : 1.0;
     if (isnan(bits)) {
         (void)snprintf(sentence, bytes, "bits: not given, zfp mode %s needs it", mode);
@@ -128,9 +128,9 @@ static const char *rounding(const bb_codec_config *config)
                                                   : bb_zfp_band_measured_rounding();
 }
 
-// Accuracy: the planes dropped weigh 2/3 of the tolerance at most, after an inverse transform whose
-// rows sum to 15/4 along each axis. The integers have 30 bits below the block's exponent: an error
-// of a unit or two in each of them passes through the same transform.
+// Accuracy: the dropped planes contribute at most 2/3 of the tolerance, after an inverse transform
+// whose rows sum to 15/4 along each axis. The integers have 30 bits below the block's exponent: an
+// error of a unit or two in each of them passes through the same transform.
 static double bound(const bb_codec_config *config, double tolerance, double magnitude,
                     double block_magnitude)
 {
@@ -152,7 +152,8 @@ static double bits_per_value(const bb_codec_config *config)
     return (double)settings_of(config).maximum_bits / (double)(1 << (2 * dimensions_of(config)));
 }
 
-// Rows and columns of the matrix as axes of a band; the layout has what the dimensions need.
+// Maps the rows and columns of the matrix to axes of a band; the layout has what the dimensions
+// require.
 static void shape_band(bb_coded_matrix *matrix, zfp_store *store)
 {
     const bb_matrix_layout *layout = &matrix->layout;
@@ -216,7 +217,7 @@ static size_t room_bytes(const bb_coded_matrix *matrix)
     return (size_t)(bb_coded_matrix_band(matrix) * matrix->layout.columns) * sizeof(float);
 }
 
-// The shape of a band of `lines` lines of the row grid.
+// Shape of a band of `lines` lines of the row grid.
 static bb_zfp_shape shape_of(const zfp_store *store, bb_index lines)
 {
     bb_zfp_shape shape = store->shape;
@@ -224,7 +225,7 @@ static bb_zfp_shape shape_of(const zfp_store *store, bb_index lines)
     return shape;
 }
 
-// Floats that libzfp can take; what it cannot becomes zero and is counted.
+// Converts to the floats supported by libzfp; other values become zero and are counted.
 BB_CLONES static void narrow(const double *values, bb_index count, float minimum, float maximum,
                              float *out, bb_codec_counts *counts)
 {
@@ -243,7 +244,7 @@ BB_CLONES static void narrow(const double *values, bb_index count, float minimum
     counts->non_finite += bad;
 }
 
-// The run that a value of the band lies in.
+// Run that contains a value of the band.
 static bb_index run_of(const bb_zfp_shape *shape, bb_index row, bb_index column)
 {
     if (shape->dimensions == 1) {
@@ -293,7 +294,7 @@ done:
     return status;
 }
 
-// The run of a piece of a group.
+// Decodes the run of a piece of a group.
 static void decode_run(const bb_coded_matrix *matrix, bb_index group, bb_index piece,
                        const bb_zfp_target *target)
 {
@@ -336,7 +337,7 @@ static void decode_f64(const bb_coded_matrix *matrix, bb_index row, bb_index col
     }
 }
 
-// Streams, an entry a run (32 bits and a sixteenth of 64) where the rate varies, poison marks where
+// Streams, an entry per run (32 bits and a sixteenth of 64) at variable rate, and poison marks if
 // there are any.
 static size_t bytes(const bb_coded_matrix *matrix)
 {
@@ -344,7 +345,7 @@ static size_t bytes(const bb_coded_matrix *matrix)
     size_t total = 0;
     for (bb_index band = 0; band < matrix->band_count; ++band) {
         const bb_zfp_band *item = band_at(matrix, band);
-        size_t runs = (size_t)bb_zfp_band_runs(&store->shape); // four lines or fewer: the same
+        size_t runs = (size_t)bb_zfp_band_runs(&store->shape); // up to four lines: the same
         total += item->bytes + (item->poisoned != NULL ? runs : 0);
         if (item->offsets != NULL) {
             total += runs * sizeof(uint32_t) +
@@ -362,7 +363,8 @@ bb_status bb_coded_matrix_zfp_stream(const bb_coded_matrix *matrix, bb_index ban
     BB_REQUIRE(matrix->row == &bb_zfp_row, BB_UNSUPPORTED,
                "a matrix in codec %s has no zfp streams", matrix->row->name);
     BB_REQUIRE(band >= 0 && band < matrix->band_count && band_at(matrix, band)->words != NULL,
-               BB_INVALID, "band %td of %td is not there or not encoded", band, matrix->band_count);
+               BB_INVALID, "band %td of %td does not exist or is not encoded", band,
+               matrix->band_count);
     const bb_zfp_band *item = band_at(matrix, band);
     const bb_index rows = bb_coded_matrix_band(matrix);
     const bb_index rest = matrix->layout.rows - band * rows;
@@ -423,7 +425,7 @@ static const bb_key keys[] = {
     {.name = "dimensions", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, dimensions), .minimum = 1.0, .maximum = 4.0,
      .optional = true,
-     .meaning = "zfp: 1 row, 2 its mesh, 3 mesh by line of rows, 4 by lines; 2 where not given."},
+     .meaning = "zfp: 1 row, 2 its mesh, 3 mesh by line of rows, 4 by lines; default 2."},
 };
 // clang-format on
 
@@ -438,7 +440,7 @@ const bb_codec_row bb_zfp_row = {
     .band_item = sizeof(bb_zfp_band),
     .needs_copy = true,
     .sums_in_runs = true,
-    .unpacked_on = {[BB_DEVICE_CPU] = true}, // its decoder is bit-serial there
+    .unpacked_on = {[BB_DEVICE_CPU] = true}, // its decoder is bit-serial on the cpu
     .seconds = 8e-8,                         // decoded twice
     .most_bytes = 4.0,
     .band_bytes = 11.0,

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-// The cpu twin: one group after the other, run by run.
+// The cpu version: groups one after the other, run by run.
 static bool decode_run(const bb_zfp_decoding *task, bb_index array, bb_index run, uint64_t begin,
                        uint64_t bits)
 {
@@ -67,7 +67,7 @@ static const bb_kernel kernel = {.name = "zfp_decoder",
 
 struct bb_zfp_decoder {
     bb_device *device;
-    bb_zfp_decoding task; // arrays on the device
+    bb_zfp_decoding task; // arrays in device memory
     void *stream, *places, *bases, *lengths, *broken;
 };
 
@@ -91,16 +91,16 @@ static bb_status check_index(const bb_zfp_stream *stream, const bb_zfp_index *in
     const bool fixed = bb_zfp_stream_fixed(stream);
     BB_REQUIRE(index->run_blocks >= 1 &&
                    index->runs == (blocks + index->run_blocks - 1) / index->run_blocks,
-               BB_INVALID, "zfp index: %td runs of %td blocks for an array of %td blocks",
+               BB_INVALID, "zfp index: %td runs of %td blocks do not match an array of %td blocks",
                index->runs, index->run_blocks, blocks);
     BB_REQUIRE((index->lengths == NULL) == fixed && (index->bases == NULL) == fixed, BB_INVALID,
-               "zfp index: %s lengths for a stream of %s rate",
-               index->lengths == NULL ? "no" : "with", fixed ? "fixed" : "variable");
+               "zfp index: %s lengths for a %s-rate stream", index->lengths == NULL ? "no" : "with",
+               fixed ? "fixed" : "variable");
     BB_REQUIRE(index->run_blocks == 1 ||
                    bb_zfp_stream_block_bits(stream) <=
                        (uint64_t)BB_ZFP_RUN_BITS_END / (uint64_t)index->run_blocks,
-               BB_INVALID, "zfp index: runs of %td blocks of up to %llu bits", index->run_blocks,
-               (unsigned long long)bb_zfp_stream_block_bits(stream));
+               BB_INVALID, "zfp index: runs of %td blocks of up to %llu bits are too long",
+               index->run_blocks, (unsigned long long)bb_zfp_stream_block_bits(stream));
 done:
     return status;
 }
@@ -115,7 +115,7 @@ static bool same_kind(const bb_zfp_stream *a, const bb_zfp_stream *b)
            a->settings.minimum_exponent == b->settings.minimum_exponent;
 }
 
-// Bytes of all streams, each at a multiple of 8 bytes, with trailing zeros.
+// Bytes of all streams, each aligned to 8 bytes, with trailing zeros.
 static size_t room_of(const bb_zfp_stream *stream)
 {
     return (stream->size + 7) / 8 * 8;
@@ -130,9 +130,9 @@ static bb_status check_all(const bb_zfp_stream *streams, const bb_zfp_index *ind
     for (bb_index i = 0; i < count; ++i) {
         BB_TRY(bb_zfp_stream_check(&streams[i]));
         BB_TRY(check_index(&streams[i], &indexes[i]));
-        BB_REQUIRE(same_kind(&streams[0], &streams[i]) &&
-                       indexes[i].run_blocks == indexes[0].run_blocks,
-                   BB_INVALID, "zfp: stream %td differs from the first in kind or runs", i);
+        BB_REQUIRE(
+            same_kind(&streams[0], &streams[i]) && indexes[i].run_blocks == indexes[0].run_blocks,
+            BB_INVALID, "zfp: stream %td has another type, shape or run length than the first", i);
         *room += room_of(&streams[i]);
     }
 done:

@@ -16,20 +16,20 @@ extern "C" {
 typedef struct bb_zfp_decoder bb_zfp_decoder;
 
 /// Copies `count` streams and indexes to the device. Errors: BB_MEMORY, BB_INVALID
-/// (bb_zfp_stream_check; an index that is not one of its array; streams or runs that differ). The
+/// (bb_zfp_stream_check; an index that does not match its array; streams or runs that differ). The
 /// device must outlive the decoder.
 BB_CHECKED bb_status bb_zfp_decoder_create(bb_device *device, const bb_zfp_stream *streams,
                                            const bb_zfp_index *indexes, bb_index count,
                                            bb_zfp_decoder **out);
 void bb_zfp_decoder_destroy(bb_zfp_decoder **decoder);
 
-/// Decodes to out [count][values] of the streams' type in the device's memory, at a multiple of 16
-/// bytes, and waits; `seconds` (may be NULL) is the decoding alone, measured on the device. The
-/// bits do not depend on the device. Errors: BB_INVALID (the first run that does not end where the
-/// index has it; `out` is then undefined), BB_DEVICE.
+/// Decodes to out [count][values] of the streams' type in device memory, aligned to 16 bytes, and
+/// waits; `seconds` (may be NULL) is the decoding time measured on the device. The bits do not
+/// depend on the device. Errors: BB_INVALID (the first run that does not end at the index's offset;
+/// `out` is then undefined), BB_DEVICE.
 BB_CHECKED bb_status bb_zfp_decoder_run(bb_zfp_decoder *decoder, void *out, double *seconds);
 
-/// Inside: what the twins are given. Items are groups of 32 runs, of all arrays; an array has
+/// Internal: arguments of both versions. Items are groups of 32 runs, over all arrays; an array has
 /// `groups` of them.
 typedef struct bb_zfp_decoding {
     bb_zfp_words words;
@@ -40,14 +40,14 @@ typedef struct bb_zfp_decoding {
     bb_index values, blocks, run_blocks, runs, groups; ///< of one array
     const uint64_t *places;                            ///< [arrays][2] first bit, and last + 1
     const uint64_t *bases;   ///< [arrays][groups] first bit of a group in its array
-    const uint16_t *lengths; ///< [arrays][groups][32], 0 behind the last run; NULL: fixed rate
+    const uint16_t *lengths; ///< [arrays][groups][32], 0 after the last run; NULL: fixed rate
     void *out;
-    uint64_t *broken; ///< lowest array * runs + run that does not end where it should, or all ones
+    uint64_t *broken; ///< lowest array * runs + run that does not end at its offset, or all ones
 } bb_zfp_decoding;
 
 bb_status bb_zfp_decoding_cuda(bb_queue *stream, bb_index begin, bb_index items, void *arguments);
 
-/// What a decoder holds, for products that decode by themselves; `out` is not theirs.
+/// Arrays of a decoder, for products with their own decoding; they do not use `out`.
 const bb_zfp_decoding *bb_zfp_decoder_decoding(const bb_zfp_decoder *decoder);
 
 #ifdef __cplusplus

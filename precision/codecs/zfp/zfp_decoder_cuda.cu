@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Twin of zfp_decoder.c: in one and two dimensions a lane a run, in three and four a warp a run.
-// Places of runs are the sums of the lengths before them in their group.
+// CUDA version of zfp_decoder.c: one lane per run in one and two dimensions, one warp per run in
+// three and four. Offsets of runs are the sums of the preceding lengths in their group.
 //
 // Cost of a float in two dimensions, in instructions of a warp, at 3.1 bits a value of a response
 // at the tolerance of Bamakhrama et al. A block has 13.3 planes and 3.5 coefficients that get a
-// one; the longest of 32 lanes has 14.1 planes, and a warp passes 9 (runs of one block) to 18 (of
+// one; the longest of 32 lanes has 14.1 planes, and a warp executes 9 (runs of one block) to 18 (of
 // four) such coefficients. Planes 14 x 38, ones 9 to 18 x 23, bytes to words 110, head 45,
 // negabinary, lifting and scaling 170, stores 50: 1120 to 1320 for 512 values, and 100 a run. 132
 // processors of four schedulers at 1.75 GHz issue 0.92e12 a second: 1.4 to 1.6 TB/s of values
-// without stalls. Bytes: 4 written and 0.4 to 0.55 read a value, at 4 TB/s. So instructions bind.
-// Measured on an H200 (docs/lab/performance.md, section 7): 1.18 TB/s with runs of one and two
-// blocks, 0.80 with four, 0.40 with eight.
+// without stalls. Bytes: 4 written and 0.4 to 0.55 read a value, at 4 TB/s. So instruction issue is
+// the limit. Measured on an H200 (docs/lab/performance.md, section 7): 1.18 TB/s with runs of one
+// and two blocks, 0.80 with four, 0.40 with eight.
 //
-// Runs of one block store whole lines; longer ones store 16 bytes a row, which meet in the
-// second-level cache.
+// Runs of one block store whole lines; longer ones store 16 bytes a row, which are merged in the L2
+// cache.
 #include "core/device/device_cuda.h"
 #include "precision/codecs/zfp/zfp_decoder.h"
 #include "precision/codecs/zfp/zfp_kind_cuda.h"
@@ -41,12 +41,12 @@ __device__ __forceinline__ void put_row(const Real *row, bb_index count, bool is
 }
 
 struct run_place {
-    bb_index array, run;   // run of the array
-    bb_index first, count; // blocks
+    bb_index array, run;   // index of the array, and of the run in it
+    bb_index first, count; // first block and number of blocks
     uint64_t begin, bits;
 };
 
-// Place of a lane's run in a group; called by whole warps.
+// Position of a lane's run in a group; called by whole warps.
 __device__ __forceinline__ run_place find_run(const bb_zfp_decoding &task, bb_index group)
 {
     const int lane = static_cast<int>(threadIdx.x % lanes);
@@ -77,7 +77,7 @@ __device__ __forceinline__ void check_end(const bb_zfp_decoding &task, const run
     }
 }
 
-// `whole`: rows begin at multiples of 16 bytes and hold four values of every block.
+// `whole`: rows begin at multiples of 16 bytes and have four values of every block.
 template <typename Real, int dimensions, bool reversible>
 __global__ void __launch_bounds__(lanes *warps) decode_narrow(const bb_zfp_decoding task)
 {
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(lanes *warps) decode_wide(const bb_zfp_decodin
     if (slot >= task.arrays * task.groups * lanes) {
         return;
     }
-    // Every lane finds one run of the group, and all take their warp's.
+    // Every lane locates one run of the group, and all lanes use their warp's.
     run_place place = find_run(task, slot / lanes);
     const int mine = static_cast<int>(slot % lanes);
     place.run = __shfl_sync(0xffffffffu, place.run, mine);
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(lanes *warps) decode_wide(const bb_zfp_decodin
     }
 }
 
-// Blocks of threads: a warp decodes a group of runs, or a run of a group.
+// Thread blocks: a warp decodes a group of runs, or one run of a group.
 bb_index blocks_of(int dimensions, bb_index groups)
 {
     return dimensions <= 2 ? (groups + warps - 1) / warps : groups * (lanes / warps);

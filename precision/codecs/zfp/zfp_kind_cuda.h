@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files: the functions of zfp_block_core.h by type, places of runs and blocks, and blocks
-// of three and four dimensions decoded by a warp.
+// For .cu files: the functions of zfp_block_core.h by type, positions of runs and blocks, and
+// decoding of three- and four-dimensional blocks by a warp.
 //
-// A warp reads a block's bits in step, all lanes the same, and lane l keeps coefficients l, l + 32,
-// ...: bits are read once, no lane waits for another, and nothing but the values themselves, in
-// shared memory for the transform, leaves registers.
+// A warp reads a block's bits in lockstep, and lane l keeps coefficients l, l + 32, ...: bits are
+// read once, no lane waits for another, and only the values themselves leave registers, for the
+// transform in shared memory.
 #ifndef BB_PRECISION_CODECS_ZFP_ZFP_KIND_CUDA_H
 #define BB_PRECISION_CODECS_ZFP_ZFP_KIND_CUDA_H
 
@@ -74,7 +74,7 @@ template <> struct bb_zfp_kind<double> {
     }
 };
 
-/// First value of a block: divides once an axis, in 32 bits where they do.
+/// First value of a block: one division per axis, in 32 bits if possible.
 template <int dimensions>
 __device__ __forceinline__ bb_zfp_corner bb_zfp_kind_find_corner(const bb_zfp_shape &shape,
                                                                  bb_index block)
@@ -93,7 +93,7 @@ __device__ __forceinline__ bb_zfp_corner bb_zfp_kind_find_corner(const bb_zfp_sh
     return bb_zfp_corner{place[0], place[1], place[2], place[3]};
 }
 
-/// Sum over the lanes below and the own one.
+/// Inclusive prefix sum over the lanes.
 __device__ __forceinline__ uint32_t bb_zfp_kind_sum_lanes(uint32_t value)
 {
 #pragma unroll
@@ -104,7 +104,7 @@ __device__ __forceinline__ uint32_t bb_zfp_kind_sum_lanes(uint32_t value)
     return value;
 }
 
-/// Planes of a block of `size` coefficients; data[j] is coefficient lane + 32 j.
+/// Reads the planes of a block of `size` coefficients; data[j] is coefficient lane + 32 j.
 template <typename Real, int size>
 __device__ __forceinline__ void bb_zfp_kind_warp_read(bb_zfp_reader *reader, uint32_t planes,
                                                       uint32_t budget,
@@ -154,9 +154,9 @@ __device__ __forceinline__ void bb_zfp_kind_warp_read(bb_zfp_reader *reader, uin
     }
 }
 
-/// Decodes the block at the reader's position, the same in all lanes, and hands each line of four
-/// values along x to put(line, values) on some lane; line is y + 4 z + 16 w. `values` is shared
-/// memory of the warp's own, of 4^dimensions words.
+/// Decodes the block at the reader's position, the same in all lanes, and passes each line of four
+/// values along x to put(line, values) on some lane; line is y + 4 z + 16 w. `values` is the warp's
+/// own shared memory, of 4^dimensions words.
 template <typename Real, int dimensions, bool reversible, typename Put>
 __device__ __forceinline__ void
 bb_zfp_kind_warp_decode(bb_zfp_reader *reader, const bb_zfp_settings *settings,
@@ -177,7 +177,7 @@ bb_zfp_kind_warp_decode(bb_zfp_reader *reader, const bb_zfp_settings *settings,
     }
     bb_zfp_block_fill_up(reader, settings, start);
     const bool empty = head.is_zero || head.from_zero;
-    __syncwarp(); // the block before may still be read
+    __syncwarp(); // the previous block may still be in use
 #pragma unroll
     for (int j = 0; j < size / 32; ++j) {
         values[bb_zfp_block_place(dimensions, lane + 32 * j)] = (data[j] ^ mask) - mask;

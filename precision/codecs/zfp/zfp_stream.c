@@ -6,10 +6,10 @@
 #include <string.h>
 
 enum {
-    MOST_BLOCK_BITS = 1 << 20, // that settings may ask a block to be filled up to
+    MOST_BLOCK_BITS = 1 << 20, // largest minimum size of a block in the settings
     MOST_EXPONENT = 1 << 20,
-    WORD_BITS = 64, // of the widest word that a writer fills up
-    SIZE_BITS = 43, // of the values of an array: times MOST_BLOCK_BITS, below 2^64
+    WORD_BITS = 64, // widest word that a writer pads to
+    SIZE_BITS = 43, // of the number of values of an array: times MOST_BLOCK_BITS, below 2^64
 };
 
 static bool is_double(bb_type type)
@@ -22,7 +22,7 @@ bool bb_zfp_stream_fixed(const bb_zfp_stream *stream)
     return stream->settings.minimum_bits == stream->settings.maximum_bits;
 }
 
-// Its head, and two a value and plane.
+// Header, and two bits per value and plane.
 uint64_t bb_zfp_stream_block_bits(const bb_zfp_stream *stream)
 {
     uint64_t width = is_double(stream->type) ? 64 : 32;
@@ -75,14 +75,15 @@ bb_status bb_zfp_stream_check(const bb_zfp_stream *stream)
         (bb_zfp_block_reversible(settings) ? 1 + (is_double(stream->type) ? 6 : 5) : 0);
     BB_REQUIRE(settings->minimum_bits <= settings->maximum_bits &&
                    settings->minimum_bits <= MOST_BLOCK_BITS && settings->maximum_bits >= head,
-               BB_INVALID, "zfp: blocks of %u to %u bits, expected at least %u and a least of %d",
+               BB_INVALID,
+               "zfp: blocks of %u to %u bits, expected at least %u and a minimum of %d or less",
                settings->minimum_bits, settings->maximum_bits, head, (int)MOST_BLOCK_BITS);
     BB_REQUIRE(settings->maximum_precision >= 1 && settings->maximum_precision <= 64, BB_INVALID,
                "zfp: %u planes, expected 1 to 64", settings->maximum_precision);
     BB_REQUIRE(settings->minimum_exponent >= BB_ZFP_LEAST_EXPONENT - 1 &&
                    settings->minimum_exponent <= MOST_EXPONENT,
-               BB_INVALID, "zfp: least exponent %d, expected %d to %d", settings->minimum_exponent,
-               BB_ZFP_LEAST_EXPONENT - 1, (int)MOST_EXPONENT);
+               BB_INVALID, "zfp: minimum exponent %d, expected %d to %d",
+               settings->minimum_exponent, BB_ZFP_LEAST_EXPONENT - 1, (int)MOST_EXPONENT);
     BB_REQUIRE(stream->bytes != NULL && stream->bits <= 8 * (uint64_t)stream->size, BB_INVALID,
                "zfp: %llu bits in %zu bytes", (unsigned long long)stream->bits, stream->size);
     if (bb_zfp_stream_fixed(stream)) {
@@ -108,7 +109,7 @@ static bb_zfp_words words_of(const bb_zfp_stream *stream)
 typedef float item_f32;
 typedef double item_f64;
 
-// decode_f32, decode_f64: one version a number of dimensions, with loops of constant length.
+// decode_f32, decode_f64: one version per number of dimensions, with loops of constant length.
 #define DECODE(kind)                                                                               \
     static void decode_##kind(bb_zfp_reader *reader, const bb_zfp_settings *settings,              \
                               int dimensions, item_##kind *out)                                    \
@@ -132,7 +133,7 @@ DECODE(f32)
 DECODE(f64)
 #undef DECODE
 
-// The part of a block that lies in the array.
+// Stores the part of a block that lies in the array.
 static void put_block(const bb_zfp_shape *shape, const bb_zfp_corner *corner, size_t item,
                       const unsigned char *block, unsigned char *out)
 {
@@ -168,20 +169,20 @@ void bb_zfp_stream_decode_at(bb_zfp_reader *reader, bb_type type, const bb_zfp_s
     put_block(shape, corner, bb_type_bytes(type), block.bytes, out);
 }
 
-// Whether the block that ended there can be the stream's last.
+// Checks that the block ending there can be the stream's last.
 static bb_status check_end(const bb_zfp_stream *stream, uint64_t end)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(end <= stream->bits, BB_INVALID, "zfp: blocks end at bit %llu of a stream of %llu",
                (unsigned long long)end, (unsigned long long)stream->bits);
     BB_REQUIRE(stream->bits - end < WORD_BITS, BB_INVALID,
-               "zfp: %llu bits are left behind the last block of a stream of %llu",
+               "zfp: %llu bits remain after the last block of a stream of %llu",
                (unsigned long long)(stream->bits - end), (unsigned long long)stream->bits);
 done:
     return status;
 }
 
-// Decodes, or only passes where `out` is NULL; `note` gets the bit that every block begins at.
+// Decodes, or only skips if `out` is NULL; `note` receives the positions of the runs.
 static bb_status walk(const bb_zfp_stream *stream, void *out, bb_zfp_index *note)
 {
     bb_status status = BB_OK;
@@ -255,14 +256,14 @@ bb_status bb_zfp_index_create(const bb_zfp_stream *stream, bb_index run_blocks, 
     BB_REQUIRE(run_blocks >= 1, BB_INVALID, "zfp: runs of %td blocks, expected at least 1",
                run_blocks);
     const bb_index blocks = bb_zfp_stream_blocks(stream);
-    // Also of a fixed rate: a reader's positions have 32 bits.
+    // Also for fixed rate: a reader's positions have 32 bits.
     bb_index limit = (bb_index)((BB_ZFP_RUN_BITS_END - 1) / bb_zfp_stream_block_bits(stream));
     limit = limit > 1 ? limit : 1;
     out->run_blocks = run_blocks < limit ? run_blocks : limit;
     out->runs = (blocks + out->run_blocks - 1) / out->run_blocks;
     if (!bb_zfp_stream_fixed(stream)) {
         BB_REQUIRE(bb_zfp_stream_block_bits(stream) < BB_ZFP_RUN_BITS_END, BB_INVALID,
-                   "zfp: blocks of up to %llu bits, an index counts to %d",
+                   "zfp: blocks of up to %llu bits; an index counts up to %d",
                    (unsigned long long)bb_zfp_stream_block_bits(stream),
                    (int)BB_ZFP_RUN_BITS_END - 1);
         BB_TRY(BB_ZEROED(bb_zfp_stream_run_groups(out->runs), &out->bases));
