@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Layers by strength or by Cn2, all alike, and what scales them given once.
+// Layers are all given by strength or all by Cn2, and their rescaling at most once.
 static bb_status check_strengths(const bb_atmosphere_config *atmosphere)
 {
     bb_status status = BB_OK;
@@ -90,7 +90,7 @@ static bb_status check_lenslets(const bb_ao_config *config, bb_index lenslets, c
     bb_status status = BB_OK;
     const bb_pupil pupil = bb_ao_config_pupil(config);
     if (config->telescope->pupil.file != NULL && pupil.mask == NULL) {
-        goto done; // only the mask can tell
+        goto done; // needs the mask
     }
     BB_REQUIRE(
         pupil.mask == NULL || pupil.edge >= 2 * lenslets, BB_INVALID,
@@ -108,7 +108,7 @@ done:
     return status;
 }
 
-// Pupil as the score of a target samples it, on the points of score/point_spread.h.
+// Checks the pupil sampled on the points of a target's score (score/point_spread.h).
 static bb_status check_score(const bb_ao_config *config, bb_index lenslets, const char *path)
 {
     bb_status status = BB_OK;
@@ -116,17 +116,17 @@ static bb_status check_score(const bb_ao_config *config, bb_index lenslets, cons
     const bb_index across = lenslets * bb_point_spread_pixels_per_lenslet(lenslets);
     const bb_index points = bb_pupil_points(across);
     if (config->telescope->pupil.file != NULL && pupil.mask == NULL) {
-        goto done; // only the mask can tell
+        goto done; // needs the mask
     }
     BB_REQUIRE(bb_pupil_transmits(&pupil, across), BB_INVALID,
                "%s: at telescope.obstruction = %.17g the pupil transmits nothing at the %td x %td "
-               "points of the score, expected some that it does",
+               "points of the score; reduce the obstruction",
                path, pupil.obstruction, points, points);
 done:
     return status;
 }
 
-// Where the laser is launched.
+// Checks the laser launch keys.
 static bb_status check_launch(const bb_guide_star_config *star, bool launched, const char *path)
 {
     bb_status status = BB_OK;
@@ -140,14 +140,14 @@ static bb_status check_launch(const bb_guide_star_config *star, bool launched, c
     BB_REQUIRE(launched || isnan(star->launch_y_m), BB_INVALID,
                "%s.launch_y_m does not apply to a star of kind %s", path, name);
     BB_REQUIRE(isnan(star->launch_x_m) == isnan(star->launch_y_m), BB_INVALID,
-               "%s: launch_x_m and launch_y_m go together, one is missing", path);
+               "%s: launch_x_m and launch_y_m must be set together", path);
     BB_REQUIRE(star->launch == BB_LAUNCH_SIDE || isnan(star->launch_x_m), BB_INVALID,
                "%s: launch: central and launch_x_m exclude each other", path);
 done:
     return status;
 }
 
-// Keys that must be there, and those that must not, by the kind of star.
+// Checks the required and the inapplicable keys of a kind of star.
 static bb_status check_settings(const bb_ao_config *config, const bb_guide_star_config *star,
                                 const char *path)
 {
@@ -211,7 +211,7 @@ done:
     return status;
 }
 
-// The lag needs the wind of every layer.
+// Servo lag needs the wind of every layer.
 static bb_status check_error_terms(const bb_ao_config *config)
 {
     bb_status status = BB_OK;
@@ -221,10 +221,9 @@ static bb_status check_error_terms(const bb_ao_config *config)
         goto done;
     }
     BB_TRY(bb_schema_check(&bb_error_terms_schema, terms, "error_terms"));
-    BB_REQUIRE(
-        !(terms->aliasing && terms->fitting), BB_INVALID,
-        "error_terms.aliasing: with error_terms.fitting the residual of slopes has the guide "
-        "stars' aliasing already; expected one of the two to be false");
+    BB_REQUIRE(!(terms->aliasing && terms->fitting), BB_INVALID,
+               "error_terms.aliasing: with error_terms.fitting the slope residual already includes "
+               "the guide stars' aliasing; set one of the two to false");
     const bb_index winds = terms->wind_m_per_s.count;
     const bb_index layers = bb_atmosphere_layers(config->atmosphere);
     BB_REQUIRE(winds == 0 || winds == layers, BB_INVALID,
@@ -234,13 +233,13 @@ static bb_status check_error_terms(const bb_ao_config *config)
                    (profile >= 0 && bb_profile_has_wind((bb_profile)profile)),
                BB_INVALID,
                "error_terms.wind_m_per_s is missing: error_terms.frame_delay_ms needs the wind of "
-               "every layer, and %s has none",
+               "every layer, and %s has no winds",
                profile >= 0 ? bb_profile_names[profile] : "a list of layers");
 done:
     return status;
 }
 
-// Influence functions of a mirror's own, those that are yet to be loaded left out.
+// Checks a mirror's own influence functions, except those not yet loaded.
 static bb_status check_influence(const bb_ao_config *config, bb_index k, const char *path)
 {
     bb_status status = BB_OK;
@@ -265,7 +264,7 @@ done:
     return status;
 }
 
-// Rules of mirrors that correct together.
+// Checks mirrors that correct together.
 static bb_status check_mirrors(const bb_ao_config *config)
 {
     bb_status status = BB_OK;
@@ -279,13 +278,14 @@ static bb_status check_mirrors(const bb_ao_config *config)
         BB_REQUIRE(
             !isnan(mirror->pitch_m) || mirror->height_m == 0.0 || mirror->influence.file != NULL,
             BB_INVALID,
-            "%s.pitch_m is missing: only a mirror at 0 m has the truth sensors' lenslets", path);
+            "%s.pitch_m is missing: only a mirror at 0 m can use the truth sensors' lenslets",
+            path);
     }
     for (bb_index t = 0; t < config->target_count; ++t) {
         weights += config->targets[t].weight;
     }
     BB_REQUIRE(config->mirror_count == 0 || weights > 0.0, BB_INVALID,
-               "targets: the weights sum to %g, expected a direction of a positive one", weights);
+               "targets: the weights sum to %g, expected at least one positive weight", weights);
     const double actuators = config->mirror_count == 0 ? 0.0 : bb_mirror_stack_actuators(config);
     BB_REQUIRE(actuators <= BB_MIRROR_STACK_MOST, BB_INVALID,
                "mirrors: %.4g actuators, expected at most %d", actuators, BB_MIRROR_STACK_MOST);

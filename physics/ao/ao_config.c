@@ -14,13 +14,13 @@
     .name = #member, .kind = BB_KEY_DOUBLE, .unit = (unit_text), .offset = offsetof(type, member), \
     .minimum = (low), .maximum = (high), .meaning = (text)
 #define CENTRE(type)                                                                               \
-    {NUMBER(type, centre_x_arcsec, "arcsec", -3600.0, 3600.0, "Its middle, x."),                   \
+    {NUMBER(type, centre_x_arcsec, "arcsec", -3600.0, 3600.0, "Centre, x."),                   \
      .default_text = "0.0"},                                                                       \
-    {NUMBER(type, centre_y_arcsec, "arcsec", -3600.0, 3600.0, "Its middle, y."),                   \
+    {NUMBER(type, centre_y_arcsec, "arcsec", -3600.0, 3600.0, "Centre, y."),                   \
      .default_text = "0.0"}
 
 static const bb_key ring_keys[] = {
-    COUNT(bb_ring_of_directions, 1000.0, "How many on the ring."),
+    COUNT(bb_ring_of_directions, 1000.0, "Number of directions on the ring."),
     {NUMBER(bb_ring_of_directions, radius_arcsec, "arcsec", 0.0, 3600.0, "Radius of the ring.")},
     {NUMBER(bb_ring_of_directions, rotation_deg, "deg", -360.0, 360.0,
             "Azimuth of the first, from x towards y."),
@@ -30,7 +30,7 @@ static const bb_key ring_keys[] = {
 const bb_schema bb_asterism_ring_schema = BB_SCHEMA("ring", bb_ring_of_directions, ring_keys);
 
 static const bb_key grid_keys[] = {
-    COUNT(bb_grid_of_directions, 50.0, "How many along each side of the square."),
+    COUNT(bb_grid_of_directions, 50.0, "Number of directions along each side of the square."),
     {NUMBER(bb_grid_of_directions, width_arcsec, "arcsec", 0.0, 7200.0,
             "Side of the square, from the first to the last."),
      .exclusive_minimum = true},
@@ -39,7 +39,7 @@ static const bb_key grid_keys[] = {
 const bb_schema bb_asterism_grid_schema = BB_SCHEMA("grid", bb_grid_of_directions, grid_keys);
 // clang-format on
 
-// To 1e-9 arcsec; 0 without a sign.
+// Rounds to 1e-9 arcsec; never -0.
 static double rounded(double arcsec)
 {
     return round(1e9 * arcsec) / 1e9 + 0.0;
@@ -87,15 +87,15 @@ const char *const bb_score_names[] = {"pairs", "stationary", NULL};
 static const bb_key monte_carlo_keys[] = {
     {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 1.0e6,
      .offset = offsetof(bb_monte_carlo_config, frames), .default_text = "0",
-     .meaning = "Independent frames of random phase screens that check the score; 0: none."},
+     .meaning = "Independent frames of random phase screens that verify the score; 0: none."},
     {.name = "pixels_per_subaperture", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 8.0,
      .maximum = 256.0, .offset = offsetof(bb_monte_carlo_config, pixels_per_subaperture),
      .default_text = "32",
-     .meaning = "Points of a screen across the smallest subaperture; its shortest wave is two."},
+     .meaning = "Points of a screen across the smallest subaperture; the shortest wave has two."},
     {.name = "screen_oversize", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 1.5,
      .maximum = 100.0, .offset = offsetof(bb_monte_carlo_config, screen_oversize),
      .default_text = "4.0",
-     .meaning = "Period of the screens over the widest layer that stars and targets see."},
+     .meaning = "Period of the screens relative to the widest layer area seen by stars and targets."},
     {.name = "subharmonics", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 12.0,
      .offset = offsetof(bb_monte_carlo_config, subharmonics), .default_text = "4",
      .meaning = "Levels of waves longer than the period, each three times longer."},
@@ -106,37 +106,33 @@ static const char *const loop_names[] = {"open", "closed", NULL};
 static const bb_key time_domain_keys[] = {
     {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 1.0e6,
      .offset = offsetof(bb_time_domain_config, frames), .default_text = "0",
-     .meaning = "Frames of each realisation that are scored while wind carries the screens, of "
-                "the sizes of monte_carlo; 0: none are run."},
+     .meaning = "Scored frames per realisation, with screens moved by the wind and sized by monte_carlo; 0: no time series."},
     {.name = "settle_frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0,
      .maximum = 1.0e6, .offset = offsetof(bb_time_domain_config, settle_frames),
-     .default_text = "10", .meaning = "Frames before the first that is scored."},
+     .default_text = "10", .meaning = "Frames before the first scored one."},
     {.name = "realisations", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 2.0, .maximum = 1.0e6,
      .offset = offsetof(bb_time_domain_config, realisations), .default_text = "32",
-     .meaning = "Independent skies; frames of one sky are alike, so that errors come from these."},
+     .meaning = "Independent realisations of the sky; the errors are computed from these, as frames of one realisation are correlated."},
     {.name = "rate_hz", .kind = BB_KEY_DOUBLE, .unit = "Hz", .minimum = 0.0, .maximum = 1.0e5,
      .exclusive_minimum = true, .offset = offsetof(bb_time_domain_config, rate_hz),
-     .default_text = "500.0", .meaning = "Frames a second."},
+     .default_text = "500.0", .meaning = "Frames per second."},
     {.name = "gain", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .offset = offsetof(bb_time_domain_config, gain),
      .default_text = "1.0",
-     .meaning = "Share of a frame's estimate in the new command; the rest is the last command."},
+     .meaning = "Gain: fraction of a frame's estimate in the new command; the rest is the last command."},
     {.name = "delay_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0, .maximum = 1.0e4,
      .offset = offsetof(bb_time_domain_config, delay_ms), .optional = true,
-     .meaning = "From the middle of an exposure to its correction; unset: "
-                "error_terms.frame_delay_ms."},
+     .meaning = "From mid-exposure to the correction; unset: error_terms.frame_delay_ms."},
     {.name = "exposure_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0, .maximum = 1.0e4,
      .offset = offsetof(bb_time_domain_config, exposure_ms), .default_text = "0.0",
-     .meaning = "Time over which slopes are averaged; 0: instants, as the analytic score has them. "
-                "Noise is that of sensors.frame_ms whatever it is."},
+     .meaning = "Exposure over which slopes are averaged; 0: instantaneous, as in the analytic score. The noise always follows sensors.frame_ms."},
     {.name = "loop", .kind = BB_KEY_CHOICE, .choices = loop_names,
      .offset = offsetof(bb_time_domain_config, loop), .default_text = "open",
-     .meaning = "open: guide stars measure the turbulence; closed: the residual behind "
-     "the mirrors, to which the controller adds the mirrors' slopes."},
+     .meaning = "open: guide stars measure the turbulence; closed: they measure the residual behind the mirrors, to which the controller adds the mirrors' slopes."},
     {.name = "wind_direction_deg", .kind = BB_KEY_DOUBLES, .unit = "deg", .minimum = -360.0,
      .maximum = 360.0, .optional = true,
      .offset = offsetof(bb_time_domain_config, wind_direction_deg),
-     .meaning = "Where each layer's wind blows to, from x to y; unset: layer l at 137.508 l."},
+     .meaning = "Direction in which each layer's wind blows, from x to y; unset: layer l at 137.508 l."},
 };
 
 static const char *const combination_names[] = {"exact", "independent", NULL};
@@ -144,39 +140,32 @@ static const char *const combination_names[] = {"exact", "independent", NULL};
 static const bb_key error_terms_keys[] = {
     {.name = "combination", .kind = BB_KEY_CHOICE, .choices = combination_names,
      .offset = offsetof(bb_error_terms_config, combination), .default_text = "exact",
-     .meaning = "exact: the whole residual from the covariances of phase and slopes, for score "
-                "pairs with fitting; independent: fitting and lag as if they were independent of "
-                "the residual of slopes, as for every other score and for correction mcao."},
+     .meaning = "exact: the whole residual from the covariances of phase and slopes, for score pairs with fitting; independent: fitting and lag treated as independent of the slope residual, as for every other score and for correction mcao."},
     {.name = "minimum_variance", .kind = BB_KEY_BOOLEAN, .default_text = "false",
      .offset = offsetof(bb_error_terms_config, minimum_variance),
-     .meaning = "Also the Strehl ratio that the mirrors would have by the commands of least variance "
-                "of the phase, with exact: one more solve of the reference."},
+     .meaning = "With exact: also compute the Strehl ratio of the minimum-variance mirror commands; costs one more solve of the reference."},
     {.name = "fitting", .kind = BB_KEY_BOOLEAN, .default_text = "true",
      .offset = offsetof(bb_error_terms_config, fitting),
-     .meaning = "Turbulence finer than the mirror's actuators, which truth sensors then do not see."},
+     .meaning = "Turbulence finer than the mirror's actuators; the truth sensors then do not measure it."},
     {.name = "fitting_coefficient", .kind = BB_KEY_DOUBLE, .unit = "rad^2", .minimum = 0.0,
      .maximum = 10.0, .offset = offsetof(bb_error_terms_config, fitting_coefficient),
      .default_text = "0.2740",
-     .meaning = "Of a fitting error that is independent: its variance over (actuator pitch / "
-                "r0)^(5/3) for an infinite outer scale, 0.2740 beyond a circular cutoff at half the "
-                "inverse pitch, 0.2313 beyond a square one."},
+     .meaning = "Independent fitting error: variance over (actuator pitch / r0)^(5/3) for an infinite outer scale, 0.2740 with a circular cutoff at half the inverse pitch, 0.2313 with a square one."},
     {.name = "aliasing", .kind = BB_KEY_BOOLEAN, .default_text = "false",
      .offset = offsetof(bb_error_terms_config, aliasing),
-     .meaning = "Aliasing of turbulence finer than the lenslets, of one sensor; with "
-     "fitting the guide stars' aliasing is in the residual of slopes."},
+     .meaning = "Aliasing of turbulence finer than the lenslets, for one sensor; with fitting the guide stars' aliasing is part of the slope residual."},
     {.name = "frame_delay_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0,
      .maximum = 1.0e4, .offset = offsetof(bb_error_terms_config, frame_delay_ms),
      .default_text = "0.0",
-     .meaning = "From the middle of an exposure to its correction, for the servo lag; 0: none."},
+     .meaning = "From mid-exposure to the correction, for the servo lag; 0: none."},
     {.name = "wind_m_per_s", .kind = BB_KEY_DOUBLES, .unit = "m/s", .minimum = 0.0,
      .maximum = 500.0, .optional = true,
      .offset = offsetof(bb_error_terms_config, wind_m_per_s),
-     .meaning = "Wind speeds of the layers, averaged over directions; unset: from the "
-     "eso and eris profiles."},
+     .meaning = "Wind speeds of the layers, averaged over directions; unset: those of the eso and eris profiles."},
     {.name = "shake_arcsec", .kind = BB_KEY_DOUBLE, .unit = "arcsec", .minimum = 0.0,
      .maximum = 1.0e3, .offset = offsetof(bb_error_terms_config, shake_arcsec),
      .default_text = "0.0",
-     .meaning = "Rms tilt of the telescope along each axis, common to stars and targets and in no covariance; 0: none."},
+     .meaning = "Rms tilt of the telescope along each axis, common to stars and targets and absent from the covariances; 0: none."},
 };
 // clang-format on
 const bb_schema bb_error_terms_schema =
@@ -191,7 +180,7 @@ const bb_schema bb_monte_carlo_schema =
 
 #define MAP_FILE "HDF5 or FITS file (recognised by its content) "
 
-// The tables are laid out by hand: clang-format 14 crashes on rows of unequal length.
+// Formatted by hand: clang-format 14 crashes on rows of unequal length.
 // clang-format off
 static const bb_key pupil_keys[] = {
     {.name = "file", .kind = BB_KEY_PATH, .optional = true,
@@ -210,8 +199,7 @@ static const char *const subaperture_rules[] = {"centre", "flux", NULL};
 static const bb_key telescope_keys[] = {
     {NUMBER(bb_telescope_config, diameter_m, "m", 0.01, 200.0, "Diameter of the pupil.")},
     {NUMBER(bb_telescope_config, obstruction, "1", 0.0, 1.0,
-            "Diameter of the central obstruction over that of the pupil; under a mask, of the "
-            "mirror alone."),
+            "Diameter of the central obstruction over that of the pupil; with a mask, of the mirror only."),
      .exclusive_maximum = true, .default_text = "0.0"},
     {NUMBER(bb_telescope_config, zenith_angle_deg, "deg", 0.0, 80.0,
             "Zenith angle: heights, altitudes and layer strengths are multiplied by its secant."),
@@ -227,7 +215,7 @@ static const bb_key telescope_keys[] = {
      .meaning = "Rule for valid subapertures of the annulus: centre inside, or flux of "
      "at least subaperture_threshold; with a mask always flux."},
     {POSITIVE(bb_telescope_config, subaperture_threshold, "1", 1.0,
-              "Least mean transmission of a valid subaperture, by flux."),
+              "Smallest mean transmission of a valid subaperture, by flux."),
      .default_text = "0.5"},
 };
 const bb_schema bb_telescope_schema = BB_SCHEMA("telescope", bb_telescope_config, telescope_keys);
@@ -250,20 +238,20 @@ const char *const bb_profile_names[] = {"moao-2",     "moao-10", "eris-10", "eso
 static const bb_key atmosphere_keys[] = {
     {.name = "profile", .kind = BB_KEY_CHOICE, .choices = bb_profile_names, .optional = true,
      .offset = offsetof(bb_atmosphere_config, profile), .replaces = {"layers"},
-     .meaning = "A shipped turbulence profile; this or layers."},
+     .meaning = "A built-in turbulence profile; this or layers."},
     {.name = "layers", .kind = BB_KEY_RECORDS, .schema = &bb_layer_schema, .optional = true,
      .offset = offsetof(bb_atmosphere_config, layers), .replaces = {"profile"},
      .meaning = "Turbulent layers; these or profile."},
-    {NUMBER(bb_atmosphere_config, outer_scale_m, "m", 0.1, 1.0e4, "Outer scale, of every layer."),
+    {NUMBER(bb_atmosphere_config, outer_scale_m, "m", 0.1, 1.0e4, "Outer scale of every layer."),
      .default_text = "25.0"},
     {NUMBER(bb_atmosphere_config, r0_m, "m", 0.001, 100.0,
-              "Fried parameter of all layers at 500 nm and zenith; given, it rescales them."),
+              "Fried parameter of all layers at 500 nm and zenith; rescales them."),
      .optional = true, .replaces = {"seeing_arcsec"}},
     {NUMBER(bb_atmosphere_config, seeing_arcsec, "arcsec", 0.001, 100.0,
-            "In place of r0_m: seeing at zenith, 0.98 lambda/r0, without outer scale; it rescales."),
+            "Instead of r0_m: seeing at zenith, 0.98 lambda/r0, without outer scale; rescales the layers."),
      .optional = true, .replaces = {"r0_m"}},
     {NUMBER(bb_atmosphere_config, seeing_wavelength_nm, "nm", 100.0, 30.0e3,
-            "Wavelength at which seeing_arcsec is given."),
+            "Wavelength of seeing_arcsec."),
      .default_text = "500.0"},
 };
 const bb_schema bb_atmosphere_schema =
@@ -280,17 +268,13 @@ static const bb_key sensors_keys[] = {
      .meaning = "Lenslets across the pupil's diameter; each guide star and target may override."},
     {.name = "slope_model", .kind = BB_KEY_CHOICE, .choices = slope_models,
      .offset = offsetof(bb_sensors_config, slope_model), .optional = true,
-     .meaning = "Definition of a slope: phase difference of two edge midpoints over "
-     "their distance, or of the phase averaged over the edges. Unset: "
-     "averaged_gradient for lenslets over 1 m or 4 or fewer across, else "
-     "point_difference."},
+     .meaning = "Definition of a slope: phase difference of two edge midpoints over their distance, or of the phase averaged over the edges. Unset: averaged_gradient for lenslets larger than 1 m or at most 4 across, else point_difference."},
     {POSITIVE(bb_sensors_config, frame_ms, "ms", 1.0e4, "Exposure of a frame."),
      .default_text = "4.0"},
     {NUMBER(bb_sensors_config, read_noise_e, "e-", 0.0, 1.0e3, "Read noise of a pixel, rms."),
      .default_text = "3.0"},
     {POSITIVE(bb_sensors_config, atmosphere_transmission, "1", 1.0,
-              "Transmission of the atmosphere: that of a laser star's optics is divided by it, "
-              "a Rayleigh star's light goes through it twice."),
+              "Transmission of the atmosphere: a laser star's optical transmission is divided by it, and a Rayleigh star's light passes through it twice."),
      .default_text = "0.84"},
     BB_GUIDE_STAR_KINDS(GROUP_OF)
 };
@@ -298,8 +282,7 @@ const bb_schema bb_sensors_schema = BB_SCHEMA("sensors", bb_sensors_config, sens
 
 static const bb_key mirror_keys[] = {
     {NUMBER(bb_mirror_config, condition, "1", 1.0, 1.0e6,
-            "Largest over smallest singular value of the interaction matrix that is kept; unset: "
-            "half the lenslets and at least sqrt(30), moao's."),
+            "Ratio of the largest to the smallest singular value kept of the interaction matrix; unset: half the lenslets and at least sqrt(30), as in moao."),
      .exclusive_minimum = true, .optional = true},
 };
 const bb_schema bb_mirror_schema = BB_SCHEMA("mirror", bb_mirror_config, mirror_keys);
@@ -314,8 +297,7 @@ static const bb_key influence_keys[] = {
      .meaning = "Dataset in an HDF5 file, unset: " BB_INFLUENCE_DATASET "; image in a FITS file by "
                 "name or number, unset: the first of three axes."},
     {POSITIVE(bb_influence_config, spacing_m, "m", 100.0,
-              "Distance of neighbouring samples on the conjugate; their middle is on the axis. "
-              "Unset: the dataset's attribute spacing_m, which has to agree where both are."),
+              "Spacing of samples on the conjugate, centred on the axis. Unset: the dataset's attribute spacing_m, which must agree if both are given."),
      .optional = true},
 };
 static const bb_schema influence_schema =
@@ -325,21 +307,20 @@ static const bb_key conjugate_keys[] = {
     {NUMBER(bb_conjugate_config, height_m, "m", 0.0, 100.0e3,
             "Height of the mirror's conjugate above the pupil, along the line of sight.")},
     {POSITIVE(bb_conjugate_config, pitch_m, "m", 100.0,
-              "Distance of neighbouring actuators on the conjugate; unset, at 0 m only: actuators at the corners of the truth sensors' lenslets."),
+              "Spacing of actuators on the conjugate; unset, at 0 m only: actuators at the corners of the truth sensors' lenslets."),
      .optional = true, .replaces = {"influence"}},
     {POSITIVE(bb_conjugate_config, coupling, "1", 0.9,
-              "Influence of an actuator at its neighbour over that at itself; unset: 0.2."),
+              "Influence of an actuator at its neighbour relative to its own position; unset: 0.2."),
      .optional = true, .replaces = {"influence"}},
     {.name = "influence", .kind = BB_KEY_GROUP, .schema = &influence_schema, .optional = true,
      .offset = offsetof(bb_conjugate_config, influence), .replaces = {"pitch_m", "coupling"},
-     .meaning = "Influence functions from a file, instead of Gaussian ones of pitch_m "
-     "and coupling."},
+     .meaning = "Influence functions from a file, instead of Gaussian ones with pitch_m and coupling."},
 };
 const bb_schema bb_conjugate_schema = BB_SCHEMA("mirrors", bb_conjugate_config, conjugate_keys);
 
 static const char *const launches[] = {"side", "central", NULL};
 
-// A setting of a guide star's kind, where the star has another.
+// A setting by kind of guide star that a star can override.
 #define SETTING(member, unit_text, low, high, text)                                                \
     .name = #member, .kind = BB_KEY_DOUBLE, .unit = (unit_text),                                   \
     .offset = offsetof(bb_guide_star_config, settings) + offsetof(bb_star_settings, member),       \
@@ -366,18 +347,17 @@ static const bb_key guide_star_keys[] = {
      .offset = offsetof(bb_guide_star_config, slope_model),
      .meaning = "Overrides sensors.slope_model."},
     {NUMBER(bb_guide_star_config, shift_x_m, "m", -200.0, 200.0,
-            "Shift of the lenslet grid against the pupil, x."),
+            "Shift of the lenslet grid relative to the pupil, x."),
      .default_text = "0.0"},
     {NUMBER(bb_guide_star_config, shift_y_m, "m", -200.0, 200.0,
-            "Shift of the lenslet grid against the pupil, y."),
+            "Shift of the lenslet grid relative to the pupil, y."),
      .default_text = "0.0"},
     {NUMBER(bb_guide_star_config, rotation_deg, "deg", -360.0, 360.0,
             "Angle from the pupil's x axis to that of the lenslet grid, towards y; slopes are "
             "measured along the grid."),
      .default_text = "0.0"},
     {POSITIVE(bb_guide_star_config, magnification, "1", 10.0,
-              "Of the lenslet grid against the pupil: its pitch in the pupil is this times the "
-              "diameter over the lenslets."),
+              "Magnification of the lenslet grid relative to the pupil: its pitch in the pupil is this times the diameter over the lenslets."),
      .default_text = "1.0"},
     {POSITIVE(bb_guide_star_config, frame_ms, "ms", 1.0e4, "Overrides sensors.frame_ms."),
      .optional = true},
@@ -385,38 +365,38 @@ static const bb_key guide_star_keys[] = {
             "Overrides sensors.read_noise_e."),
      .optional = true},
     {SETTING_ABOVE_0(pixel_arcsec, "arcsec", 60.0,
-              "Overrides that of the star's kind."),
+              "Overrides the kind's value."),
      .optional = true},
     {SETTING_ABOVE_0(wavelength_nm, "nm", 1.0e5,
-              "Overrides that of the star's kind."),
+              "Overrides the kind's value."),
      .optional = true},
-    {SETTING_ABOVE_0(transmission, "1", 1.0, "Overrides that of the star's kind."),
+    {SETTING_ABOVE_0(transmission, "1", 1.0, "Overrides the kind's value."),
      .optional = true},
     {SETTING_ABOVE_0(bandwidth_nm, "nm", 1.0e4,
-              "Overrides that of the star's kind."),
+              "Overrides the kind's value."),
      .optional = true},
     {SETTING_ABOVE_0(flux_ph_per_m2_s, "ph/m^2/s", 1.0e15,
-              "Overrides that of the star's kind."),
+              "Overrides the kind's value."),
      .optional = true, .replaces = {"power_w"}},
     {SETTING(spot_arcsec, "arcsec", 0.0, 60.0,
-            "Overrides that of the star's kind."),
+            "Overrides the kind's value."),
      .optional = true},
-    {SETTING_ABOVE_0(power_w, "W", 1.0e6, "Overrides that of the star's kind."),
+    {SETTING_ABOVE_0(power_w, "W", 1.0e6, "Overrides the kind's value."),
      .optional = true, .replaces = {"flux_ph_per_m2_s"}},
-    {SETTING(depth_km, "km", 0.0, 100.0, "Overrides that of the star's kind."),
+    {SETTING(depth_km, "km", 0.0, 100.0, "Overrides the kind's value."),
      .optional = true},
     {SETTING(tilt_variance_arcsec2, "arcsec^2", 0.0, 1.0e6,
-            "Overrides that of the star's kind."),
+            "Overrides the kind's value."),
      .optional = true},
     {.name = "launch", .kind = BB_KEY_CHOICE, .choices = launches,
      .offset = offsetof(bb_guide_star_config, launch), .default_text = "side",
      .meaning = "Launch telescope of a laser star: side, the pupil's edge at the star's azimuth (for "
                 "a star on the axis the edge at +x), or central."},
     {NUMBER(bb_guide_star_config, launch_x_m, "m", -200.0, 200.0,
-            "Launch telescope of a laser star, x; in place of launch."),
+            "Launch telescope of a laser star, x; instead of launch."),
      .optional = true},
     {NUMBER(bb_guide_star_config, launch_y_m, "m", -200.0, 200.0,
-            "Launch telescope of a laser star, y; goes with launch_x_m."),
+            "Launch telescope of a laser star, y; together with launch_x_m."),
      .optional = true},
 };
 const bb_schema bb_guide_star_schema =
@@ -439,7 +419,7 @@ const bb_schema bb_target_schema = BB_SCHEMA("targets", bb_target_config, target
 bool bb_ao_config_coarse(const bb_ao_config *config, bb_index lenslets,
                          const bb_guide_star_config *guide)
 {
-    static const double largest_m = 1.0; // several r0 even in the near infrared
+    static const double largest_m = 1.0; // several r0, even in the near infrared
     static const bb_index fewest = 5;
     const double magnification = guide != NULL ? guide->magnification : 1.0;
     const double size_m = config->telescope->diameter_m / (double)lenslets * magnification;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Configuration of the adaptive-optics physics: telescope, atmosphere, sensors, guide
-// stars and targets, with the tables that bind config files to the structs. The rules between keys
-// are in ao_check.h.
+// Configuration of the adaptive-optics physics: telescope, atmosphere, sensors, guide stars and
+// targets, with the tables that bind config files to the structs. Rules across keys are in
+// ao_check.h.
 //
 // Members carry their unit; unset optional doubles are NaN, unset optional integers are
 // BB_INTEGER_UNSET, unset choices are -1 and unset lists have count 0.
@@ -20,13 +20,13 @@
 extern "C" {
 #endif
 
-// Directions on a ring or a grid, as asterisms and fields of view are stated. A record with one of
-// them stands for a record at each direction (core/schema.h, bb_pattern).
+// Directions on a ring or a grid, as asterisms and fields of view are usually specified. A record
+// with one of them expands to a record for each direction (core/schema.h, bb_pattern).
 //
 // Ring: item i at azimuth rotation + 360 deg i/count, from x towards y. Grid: count x count points
-// over a square, its edges among them (a single one in the middle), x first, from the lowest y.
-// Directions are rounded to 1e-9 arcsec, so that sines leave no dust: a quarter of a ring lies on
-// the axis, and what is written out is what a hand would write.
+// over a square including its edges (a single one at the centre), x first, from the lowest y.
+// Directions are rounded to 1e-9 arcsec to remove rounding residue of sines: a quarter of a ring
+// lies exactly on the axis, and the resolved configuration is as readable as a hand-written one.
 
 /// Keys of `ring:`.
 typedef struct bb_ring_of_directions {
@@ -45,7 +45,7 @@ typedef struct bb_grid_of_directions {
     double centre_y_arcsec;
 } bb_grid_of_directions;
 
-/// What a record in a file may have in place of x_arcsec and y_arcsec.
+/// Alternatives to x_arcsec and y_arcsec in a record of a file.
 typedef struct bb_asterism {
     bb_ring_of_directions ring;
     bb_grid_of_directions grid;
@@ -56,7 +56,7 @@ extern const bb_schema bb_asterism_grid_schema;
 extern const bb_pattern bb_asterism_ring;
 extern const bb_pattern bb_asterism_grid;
 
-/// Rows of the table of a record that has x_arcsec, y_arcsec and a bb_asterism called `asterism`.
+/// Schema rows for a record with x_arcsec, y_arcsec and a bb_asterism called `asterism`.
 #define BB_ASTERISM_KEYS(type, plural)                                                             \
     {.name = "ring",                                                                               \
      .kind = BB_KEY_GROUP,                                                                         \
@@ -64,37 +64,38 @@ extern const bb_pattern bb_asterism_grid;
      .optional = true,                                                                             \
      .pattern = &bb_asterism_ring,                                                                 \
      .offset = offsetof(type, asterism) + offsetof(bb_asterism, ring),                             \
-     .meaning = "In place of x_arcsec and y_arcsec: " plural                                       \
-                " at equal steps on a ring, alike in all else."},                                  \
+     .meaning = "Instead of x_arcsec and y_arcsec: " plural                                        \
+                " at equal steps on a ring, otherwise identical."},                                \
     {                                                                                              \
         .name = "grid", .kind = BB_KEY_GROUP, .schema = &bb_asterism_grid_schema,                  \
         .optional = true, .pattern = &bb_asterism_grid,                                            \
         .offset = offsetof(type, asterism) + offsetof(bb_asterism, grid),                          \
         .meaning =                                                                                 \
-            "In place of x_arcsec and y_arcsec: " plural " on a square grid, alike in all else."   \
+            "Instead of x_arcsec and y_arcsec: " plural " on a square grid, otherwise identical."  \
     }
 
-/// How a residual that varies over the pupil is scored. The order is that of bb_score_names.
+/// Score of a residual that varies over the pupil. The order is that of bb_score_names.
 typedef enum bb_score {
-    BB_SCORE_PAIRS,     ///< every pair of points by its own structure function (pair_strehl.h)
+    BB_SCORE_PAIRS,     ///< each pair of points with its own structure function (pair_strehl.h)
     BB_SCORE_STATIONARY ///< averaged over pairs of equal displacement (point_spread.h)
 } bb_score;
 extern const char *const bb_score_names[];
 
-/// Independent frames, see monte_carlo.h.
+/// Keys of independent frames, see monte_carlo.h.
 typedef struct bb_monte_carlo_config {
-    bb_index frames; ///< 0: none are drawn
+    bb_index frames; ///< 0: none
     bb_index pixels_per_subaperture;
     double screen_oversize;
     bb_index subharmonics;
 } bb_monte_carlo_config;
 
-/// Whether guide stars see the mirrors. The order is that of the names of time_domain.loop.
+/// Whether guide stars are measured behind the mirrors. The order is that of the names of
+/// time_domain.loop.
 typedef enum bb_loop_kind { BB_LOOP_OPEN, BB_LOOP_CLOSED } bb_loop_kind;
 
-/// A controller in time, see time_domain.h.
+/// Keys of a controller in time, see time_domain.h.
 typedef struct bb_time_domain_config {
-    bb_index frames; ///< that are scored, of a realisation; 0: none are run
+    bb_index frames; ///< scored, per realisation; 0: no time series
     bb_index settle_frames;
     bb_index realisations;
     double rate_hz;
@@ -102,28 +103,28 @@ typedef struct bb_time_domain_config {
     double delay_ms; ///< NaN: error_terms.frame_delay_ms
     double exposure_ms;
     int loop;                   ///< bb_loop_kind
-    bb_list wind_direction_deg; ///< of double, one a layer; none: turns by the golden angle
+    bb_list wind_direction_deg; ///< of double, one per layer; none: multiples of the golden angle
 } bb_time_domain_config;
 
-/// How the residual of slopes and errors that they do not know make up a score by pairs. The order
+/// Combination of the slope residual with errors outside the slopes, in a score by pairs. The order
 /// is that of the names of error_terms.combination.
 typedef enum bb_combination {
-    BB_COMBINATION_EXACT,      ///< with their correlations, see whole_residual.h
+    BB_COMBINATION_EXACT,      ///< including their correlations, see whole_residual.h
     BB_COMBINATION_INDEPENDENT ///< by the sum of structure functions
 } bb_combination;
 
-/// The usual coefficient of the fitting error: of a circular cutoff.
+/// Default coefficient of the fitting error, for a circular cutoff.
 #define BB_FITTING_COEFFICIENT 0.2740
 
-/// Errors that the slopes do not know, see error_terms.h.
+/// Errors outside the slopes, see error_terms.h.
 typedef struct bb_error_terms_config {
     int combination;       ///< bb_combination
-    bool minimum_variance; ///< whether the score of the best commands is computed, too
+    bool minimum_variance; ///< also compute the score of the minimum-variance commands
     bool fitting;
     double fitting_coefficient; ///< variance over (d / r0)^(5/3), rad^2
     bool aliasing;
     double frame_delay_ms; ///< 0: no servo lag
-    bb_list wind_m_per_s;  ///< of double, one a layer; none: the profile's own
+    bb_list wind_m_per_s;  ///< of double, one per layer; none: the profile's own
     double shake_arcsec;   ///< of the telescope, see score/error_terms.h
 } bb_error_terms_config;
 
@@ -131,18 +132,18 @@ extern const bb_schema bb_monte_carlo_schema;
 extern const bb_schema bb_time_domain_schema;
 extern const bb_schema bb_error_terms_schema;
 
-/// Where --dump pupil writes, and a mask is looked for.
+/// Dataset of --dump pupil, and default dataset of a mask.
 #define BB_PUPIL_DATASET "/operators/pupil"
 
-/// Where the user's mask of the pupil is; whoever runs the study reads it.
+/// File of the user's pupil mask, read by the study.
 typedef struct bb_pupil_config {
     const char *file; ///< HDF5 or FITS; NULL: the annulus
     const char *dataset;
 } bb_pupil_config;
 
-/// How the valid subapertures of the annulus are found; under a mask it is by flux.
+/// Rule for valid subapertures of the annulus; with a mask it is by flux.
 typedef enum bb_subaperture_rule {
-    BB_SUBAPERTURE_CENTRE, ///< the lenslet's centre lies in the annulus
+    BB_SUBAPERTURE_CENTRE, ///< the lenslet's centre is inside the annulus
     BB_SUBAPERTURE_FLUX    ///< by subaperture_threshold
 } bb_subaperture_rule;
 
@@ -153,7 +154,7 @@ typedef struct bb_telescope_config {
     double altitude_m;       ///< of the pupil above sea level
     bb_pupil_config pupil;
     int subaperture_rule;         ///< bb_subaperture_rule
-    double subaperture_threshold; ///< least mean transmission, by flux
+    double subaperture_threshold; ///< smallest mean transmission, by flux
 } bb_telescope_config;
 
 /// The order is that of bb_profile_names and of the tables in atmosphere.c.
@@ -176,13 +177,13 @@ typedef struct bb_layer_config {
 } bb_layer_config;
 
 /// Exactly one of `profile` and `layers` is set, at most one of `r0_m` and `seeing_arcsec`, and
-/// none beside layers of `cn2_m13`.
+/// neither of those with layers of `cn2_m13`.
 typedef struct bb_atmosphere_config {
-    int profile;    ///< bb_profile, -1 unset
+    int profile;    ///< bb_profile, -1 if unset
     bb_list layers; ///< of bb_layer_config
     double outer_scale_m;
-    double r0_m;          ///< of the whole profile at 500 nm and zenith; NaN: as the profile says
-    double seeing_arcsec; ///< in place of r0_m: 0.98 lambda/r0, without outer scale; NaN: unset
+    double r0_m;          ///< of the whole profile at 500 nm and zenith; NaN: the profile's own
+    double seeing_arcsec; ///< instead of r0_m: 0.98 lambda/r0, without outer scale; NaN: unset
     double seeing_wavelength_nm;
 } bb_atmosphere_config;
 
@@ -195,7 +196,7 @@ typedef enum bb_slope_model {
 
 typedef struct bb_sensors_config {
     bb_index lenslets; ///< across the diameter
-    int slope_model;   ///< bb_slope_model; -1: bb_ao_config_averages chooses
+    int slope_model;   ///< bb_slope_model; -1: chosen by bb_ao_config_averages
     double frame_ms;
     double read_noise_e;
     double atmosphere_transmission;
@@ -203,64 +204,63 @@ typedef struct bb_sensors_config {
     BB_GUIDE_STAR_KINDS(BB_SENSORS_STAR) ///< defaults of each kind of star, by its name
 } bb_sensors_config;
 
-/// Where the laser of a star is launched, unless its place is given.
+/// Launch position of a laser star, unless given explicitly.
 typedef enum bb_launch {
-    BB_LAUNCH_SIDE,   ///< the pupil's edge at the star's azimuth; at azimuth 0 on the axis
-    BB_LAUNCH_CENTRAL ///< the pupil's middle, behind the secondary mirror
+    BB_LAUNCH_SIDE,   ///< the pupil's edge at the star's azimuth; azimuth 0 for a star on the axis
+    BB_LAUNCH_CENTRAL ///< the pupil's centre, behind the secondary mirror
 } bb_launch;
 
-/// A guide star and the sensor that looks at it. Optional members, unset, take the value of the
-/// sensors' defaults.
+/// A guide star and its sensor. Unset optional members use the sensors' defaults.
 typedef struct bb_guide_star_config {
     int kind;             ///< BB_GUIDE_STAR_..., index into bb_guide_star_kinds
-    bb_asterism asterism; ///< of the file alone
+    bb_asterism asterism; ///< in the file only
     double x_arcsec;
     double y_arcsec;
-    bb_star_settings settings; ///< optional, those that its kind takes
+    bb_star_settings settings; ///< optional, those of its kind
     bb_index lenslets;         ///< optional
     int slope_model;           ///< bb_slope_model, optional
-    double shift_x_m;          ///< of the lenslet grid against the pupil
-    double shift_y_m;          ///< of the lenslet grid against the pupil
+    double shift_x_m;          ///< of the lenslet grid relative to the pupil
+    double shift_y_m;          ///< of the lenslet grid relative to the pupil
     double rotation_deg;       ///< of the lenslet grid, from x towards y
     double magnification;      ///< of the lenslet grid
     double frame_ms;           ///< optional
     double read_noise_e;       ///< optional
     int launch;                ///< bb_launch, laser stars
-    double launch_x_m;         ///< optional, laser stars; both or none, in place of `launch`
+    double launch_x_m;         ///< optional, laser stars; both or none, instead of `launch`
     double launch_y_m;         ///< optional, laser stars
 } bb_guide_star_config;
 
 /// The deformable mirror behind a truth sensor, see deformable_mirror.h.
 typedef struct bb_mirror_config {
-    double condition; ///< largest over smallest singular value kept; NaN: the usual one
+    double condition; ///< largest over smallest singular value kept; NaN: default
 } bb_mirror_config;
 
-/// Where a mirror's own influence functions are; whoever runs the study reads them.
+/// File of a mirror's own influence functions, read by the study.
 typedef struct bb_influence_config {
-    const char *file;    ///< HDF5 or FITS; NULL: Gaussian ones
-    const char *dataset; ///< NULL: BB_INFLUENCE_DATASET, of FITS the first image of three axes
-    double spacing_m;    ///< of the samples on the conjugate; NaN: as the dataset says
+    const char *file;    ///< HDF5 or FITS; NULL: Gaussian functions
+    const char *dataset; ///< NULL: BB_INFLUENCE_DATASET, in FITS the first image of three axes
+    double spacing_m;    ///< of the samples on the conjugate; NaN: from the dataset
 } bb_influence_config;
 
-/// Where they are looked for in an HDF5 file.
+/// Default dataset in an HDF5 file.
 #define BB_INFLUENCE_DATASET "/influence"
 
-/// One of several mirrors, conjugated to a height; see mirrors/mirror_stack.h. With influence
-/// functions of its own it has neither pitch nor coupling.
+/// One of several mirrors, conjugated to a height; see mirrors/mirror_stack.h. With its own
+/// influence functions it has neither pitch nor coupling.
 typedef struct bb_conjugate_config {
     double height_m; ///< of the conjugate above the pupil, along the line of sight
-    double pitch_m;  ///< distance of actuators; NaN at 0 m alone: on the corners of the lenslets
-    double coupling; ///< influence at the neighbour over that at the actuator; NaN: 0.2
+    double pitch_m;  ///< spacing of actuators; NaN, at 0 m only: at the corners of the lenslets
+    double coupling; ///< influence at the neighbour relative to the actuator; NaN: 0.2
     bb_influence_config influence;
 } bb_conjugate_config;
 
 /// A direction in which the correction is scored by a noiseless truth sensor.
 typedef struct bb_target_config {
-    bb_asterism asterism; ///< of the file alone
+    bb_asterism asterism; ///< in the file only
     double x_arcsec;
     double y_arcsec;
     bb_index lenslets; ///< of the truth sensor and its mirror; optional: sensors.lenslets
-    double weight;     ///< of several mirrors: in what they minimise; 0: scored alone
+    double weight;     ///< weight in the objective of several mirrors; 0: only scored
 } bb_target_config;
 
 extern const char *const bb_profile_names[]; ///< NULL-terminated, by bb_profile
@@ -274,16 +274,16 @@ extern const bb_schema bb_conjugate_schema;
 extern const bb_schema bb_guide_star_schema;
 extern const bb_schema bb_target_schema;
 
-/// Everything that the physics reads, borrowed.
+/// All configuration of the physics, borrowed.
 typedef struct bb_ao_config {
     const bb_telescope_config *telescope;
     const bb_atmosphere_config *atmosphere;
     const bb_sensors_config *sensors;
     const bb_mirror_config *mirror;      ///< NULL: all unset
-    const bb_conjugate_config *mirrors;  ///< [mirror_count] that correct together
-    bb_index mirror_count;               ///< 0: each target has one of its own
-    double mirrors_condition;            ///< largest over smallest singular value that they keep
-    const bb_influence_cube *influences; ///< [mirror_count], of those that name a file; NULL: none
+    const bb_conjugate_config *mirrors;  ///< [mirror_count], correcting together
+    bb_index mirror_count;               ///< 0: each target has its own mirror
+    double mirrors_condition;            ///< largest over smallest singular value kept for them
+    const bb_influence_cube *influences; ///< [mirror_count], for those that name a file; NULL: none
     const bb_error_terms_config *error_terms; ///< NULL: none
     const bb_guide_star_config *guide_stars;  ///< [guide_star_count]
     bb_index guide_star_count;
@@ -296,17 +296,17 @@ typedef struct bb_ao_config {
 /// Defaults of the stars of a kind, sensors.<name>.
 const bb_star_settings *bb_sensors_config_star(const bb_sensors_config *sensors, int kind);
 
-/// Whether point differences are poor slopes of a sensor: its lenslets exceed 1 m, or 4 or fewer
-/// across are there for the tilts of the whole pupil. `guide` NULL: a truth sensor.
+/// Whether point differences approximate a sensor's slopes poorly: its lenslets exceed 1 m, or it
+/// has at most 4 across, for pupil tilts. `guide` NULL: a truth sensor.
 bool bb_ao_config_coarse(const bb_ao_config *config, bb_index lenslets,
                          const bb_guide_star_config *guide);
 
-/// Whether a sensor of so many lenslets has averaged gradients: slope_model of the guide star, else
-/// of the sensors, else those of a coarse sensor. `guide` NULL: a truth sensor.
+/// Whether a sensor with that many lenslets uses averaged gradients: slope_model of the guide star,
+/// else of the sensors, else true for a coarse sensor. `guide` NULL: a truth sensor.
 bool bb_ao_config_averages(const bb_ao_config *config, bb_index lenslets,
                            const bb_guide_star_config *guide);
 
-/// The pupil that a configuration asks for; borrows its mask.
+/// The pupil of a configuration; borrows its mask.
 bb_pupil bb_ao_config_pupil(const bb_ao_config *config);
 
 #ifdef __cplusplus

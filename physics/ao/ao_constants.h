@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Constants that several parts of the adaptive-optics physics share.
+// Constants shared by the adaptive-optics physics.
 #ifndef BB_PHYSICS_AO_AO_CONSTANTS_H
 #define BB_PHYSICS_AO_AO_CONSTANTS_H
 
@@ -9,13 +9,13 @@
 /// Arcseconds in a radian, 180 * 3600 / pi.
 #define BB_ARCSEC_PER_RADIAN 206264.80624709636
 
-/// The wavelength at which r0 and layer strengths are given, m.
+/// Wavelength of r0 and layer strengths, m.
 #define BB_R0_WAVELENGTH_M 500.0e-9
 
 /// r0^(-5/3) of a layer = BB_FRIED k^2 Cn2 dh, k = 2 pi over the wavelength of r0 (Fried 1966).
 #define BB_FRIED 0.423
 
-/// Full width at half maximum of a long exposure, over lambda/r0: seeing as it is quoted.
+/// Full width at half maximum of a long exposure, over lambda/r0: the usual seeing.
 #define BB_SEEING_WIDTH 0.98
 
 /// Power spectrum of phase: W(f) = BB_SPECTRUM r0^(-5/3) (f^2 + L0^-2)^(-11/6), f in cycles per m;

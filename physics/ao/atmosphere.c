@@ -9,11 +9,11 @@
 enum { MOST_LAYERS = 35 };
 
 typedef struct profile {
-    double r0_m; ///< 0: `weight` holds strengths, not shares
+    double r0_m; ///< 0: `weight` holds strengths, not fractions
     bb_index count;
     double height_m[MOST_LAYERS];
     double weight[MOST_LAYERS];
-    double wind_scale; ///< 0: no wind is known
+    double wind_scale; ///< 0: no winds
     double wind_m_per_s[MOST_LAYERS];
 } profile;
 
@@ -83,7 +83,7 @@ static void read_layers(const bb_atmosphere_config *config, bb_atmosphere *atmos
     }
 }
 
-// r0 to rescale to, or NaN: the user's, by itself or as seeing, before the profile's own.
+// r0 to rescale to, or NaN: the user's, directly or by the seeing, else the profile's own.
 static double wanted_r0(const bb_atmosphere_config *config)
 {
     if (config->seeing_arcsec > 0.0) {

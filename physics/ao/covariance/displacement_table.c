@@ -18,12 +18,12 @@ bool bb_displacement_table_applies(const bb_sensor *first, const bb_sensor *seco
     return same;
 }
 
-// Separations of the two sensors' points, weighted over the layers.
+// Separations of the points of two sensors, weighted over the layers.
 typedef struct separations {
     const bb_atmosphere *atmosphere;
     const bb_sensor *first, *second;
-    bb_index edge; // displacements along one axis
-    double start;  // the lowest, in lenslets
+    bb_index edge; // number of displacements along one axis
+    double start;  // the lowest one, in lenslets
     double *u, *v; // [edge], scratch
 } separations;
 
@@ -55,7 +55,8 @@ static void sum_layer(const separations *s, const int axes[2], bb_index l, doubl
     double ax, ay, bx, factor;
     bb_sensor_frame_edge(&a->frame, layer, axes[0], &ax, &ay);
     bb_sensor_frame_edge(&b->frame, layer, axes[1], &bx, &factor);
-    const bb_edge_pair edges = bb_edge_pair_make(ax, ay, bx, factor); // of points unused
+    const bb_edge_pair edges =
+        bb_edge_pair_make(ax, ay, bx, factor); // point differences do not use it
     for (bb_index j = 0; j < s->edge; ++j) {
         for (bb_index i = 0; i < s->edge; ++i) {
             double u, v;
@@ -68,8 +69,8 @@ static void sum_layer(const separations *s, const int axes[2], bb_index l, doubl
     }
 }
 
-// sums [edge][edge]: D over all layers, or its average over the edges that slopes along two axes
-// end at; the displacement along x runs fastest.
+// sums [edge][edge]: D over all layers, or its average over the edges that define slopes along two
+// axes; the displacement along x is the fast index.
 static void sum_layers(const separations *s, int first_axis, int second_axis, double *sums)
 {
     const int axes[2] = {first_axis, second_axis};
@@ -83,7 +84,7 @@ static void sum_layers(const separations *s, int first_axis, int second_axis, do
     }
 }
 
-// `corner` is D at a displacement less half a lenslet along both axes, on a grid of 2 n.
+// `corner` is D at a displacement minus half a lenslet along both axes, on a grid of 2 n.
 static void difference_crossed(bb_index edge, const double *corner, double *out)
 {
     const bb_index wide = edge + 1;
@@ -160,7 +161,7 @@ bb_need bb_displacement_table_need(bb_index lenslets, bb_index layers)
     const bb_need making = {.host_bytes = (wide * wide + 2.0 * wide) * sizeof(double)};
     return bb_need_together(
         bb_need_together(bb_displacement_table_resident(lenslets), making),
-        bb_structure_table_add_need(2.0 * (double)layers * wide * wide)); // two grids
+        bb_structure_table_add_need(2.0 * (double)layers * wide * wide)); // for two grids
 }
 
 void bb_displacement_table_release(bb_displacement_table *table)

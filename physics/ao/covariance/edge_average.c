@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/ao/covariance/edge_average_core.h"
 
-// Separations worked on at a time: in local arrays, which the compiler knows apart from the table.
+// Separations per chunk: in local arrays, which the compiler knows not to alias the table.
 enum { CHUNK = 64 };
 
 // Nodes x and y of a rule, with their weights.
@@ -37,7 +37,8 @@ BB_CLONES static void evaluate(const bb_structure_table table, int nodes, const 
     memcpy(values, chunk, (size_t)count * sizeof *values);
 }
 
-// The separations of a chunk that the rule of bb_edge_pair_middle is for, as a chunk of their own.
+// Evaluates the separations of a chunk that use the rule of bb_edge_pair_middle, as a separate
+// chunk.
 static void evaluate_middle(const bb_structure_table table, const bb_edge_pair *pair,
                             const rule *middle, const double u[CHUNK], const double v[CHUNK],
                             bb_index count, double values[CHUNK])

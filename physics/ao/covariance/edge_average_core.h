@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The structure function averaged over two edges: the scalar code that host and device share.
+// The structure function averaged over two edges: the scalar code shared by host and device.
 //
-// A slope of the averaged-gradient model is the phase averaged over one edge of a subaperture less
-// the phase averaged over the opposite one. What stands for D between two ends is
+// A slope of the averaged-gradient model is the phase averaged over one edge of a subaperture minus
+// the phase averaged over the opposite one. D between two end points becomes
 //   1/4 Int_-1^1 Int_-1^1 D(|p + t a - t' b|) dt dt',
-// p the separation of the edges' middles, a and b half the edges. It is even in p and the same when
-// a and b change places. A point difference ends at points: a = 0.
+// p the separation of the edges' midpoints, a and b half the edges. It is even in p and invariant
+// under swapping a and b. A point difference ends at points: a = 0.
 //
-// Rules by the distance of the middles, in lengths of the longer edge:
-//   parallel, 2     5 Gauss nodes of the trapezoidal density that t a - t' b has along the edges
-//   parallel, 0     that density cut at its corners and at the nearest point
+// Rules by the distance of the midpoints, in lengths of the longer edge:
+//   parallel, 2     5 Gauss nodes of the trapezoidal density of t a - t' b along the edges
+//   parallel, 0     that density split at its corners and at the nearest point
 //   others, 4       3 x 3 Gauss nodes
 //   others, 1.25    5 x 5 Gauss nodes
-//   others, 0       the inner integral cut at the nearest point of b, the outer one where that
+//   others, 0       the inner integral split at the nearest point of b, the outer one where that
 //                   point leaves b and where the edges cross
-// D has the cusp r^(5/3) at r = 0: nodes next to a cut are cubed towards it. All rules are within
+// D has the cusp r^(5/3) at r = 0: nodes next to a split are cubed towards it. All rules are within
 // 2e-7 of the slope variance of converged integrals.
 #ifndef BB_PHYSICS_AO_COVARIANCE_EDGE_AVERAGE_CORE_H
 #define BB_PHYSICS_AO_COVARIANCE_EDGE_AVERAGE_CORE_H
@@ -30,12 +30,12 @@ enum {
     BB_EDGE_BREAKS = 5
 };
 
-/// Half edges a and b on a layer and the rule for separations far from them. Plain value.
+/// Half edges a and b on a layer and the rule for distant separations. Plain value.
 typedef struct bb_edge_pair {
     double ax, ay, bx, by; ///< not both 0
     int parallel;
-    double middle2; ///< m^2, squared separation from which on 5 x 5 nodes suffice
-    double near2;   ///< m^2, from which on the rule that follows does
+    double middle2; ///< m^2, squared separation above which 5 x 5 nodes suffice
+    double near2;   ///< m^2, above which the next rule suffices
     int nodes;
     double x[BB_EDGE_FAR_NODES], y[BB_EDGE_FAR_NODES], weight[BB_EDGE_FAR_NODES];
 } bb_edge_pair;
@@ -121,8 +121,7 @@ void bb_edge_pair_middle(const bb_edge_pair *pair, int k, double *x, double *y, 
     *weight = half[i < 0 ? -i : i] * half[j < 0 ? -j : j];
 }
 
-/// Of a separation and its negative, the one that stands for both, so that the average is even to
-/// the last bit.
+/// Canonical one of a separation and its negative, so that the average is even to the last bit.
 BB_DEVICE_FUNCTION
 void bb_edge_pair_orient(double *u, double *v)
 {
@@ -150,7 +149,7 @@ double bb_edge_average_clamp(double t)
     return t < -1.0 ? -1.0 : t > 1.0 ? 1.0 : t;
 }
 
-/// 1/2 Int D over edge b as a point at (qx, qy) from its middle sees it.
+/// 1/2 Int D over edge b, seen from a point at (qx, qy) from its midpoint.
 BB_DEVICE_FUNCTION
 double bb_edge_average_inner(const bb_structure_table table, const bb_edge_pair *pair, double qx,
                              double qy)
@@ -173,7 +172,7 @@ double bb_edge_average_inner(const bb_structure_table table, const bb_edge_pair 
     return 0.5 * sum;
 }
 
-/// Sorts the three inner ones of [BB_EDGE_BREAKS] cuts.
+/// Sorts the three inner cuts of [BB_EDGE_BREAKS].
 BB_DEVICE_FUNCTION
 void bb_edge_average_sort(double *cut)
 {
@@ -204,7 +203,7 @@ void bb_edge_average_breaks(const bb_edge_pair *pair, double u, double v, double
     bb_edge_average_sort(cursor);
 }
 
-/// The average of parallel edges at a separation of any size; one of them may be a point.
+/// Average over parallel edges at any separation; one of them may be a point.
 BB_DEVICE_FUNCTION
 double bb_edge_average_line(const bb_structure_table table, const bb_edge_pair *pair, double u,
                             double v)
@@ -234,10 +233,10 @@ double bb_edge_average_line(const bb_structure_table table, const bb_edge_pair *
                    bb_structure_table_value(table, du * du + dv * dv);
         }
     }
-    return sum / (reach + flat); // of the density's area
+    return sum / (reach + flat); // area of the density
 }
 
-/// The average at a separation of any size.
+/// Average at any separation.
 BB_DEVICE_FUNCTION
 double bb_edge_average_near(const bb_structure_table table, const bb_edge_pair *pair, double u,
                             double v)
@@ -273,7 +272,7 @@ double bb_edge_average_near(const bb_structure_table table, const bb_edge_pair *
 }
 
 /// sums[j] += weight times the average for separation (x, y) - (to_x[j], to_y[j]), `count` of them
-/// (m). The bits of a sum do not depend on its place in the list.
+/// (m). The bits of a sum do not depend on its index in the list.
 void bb_edge_average_add(bb_structure_table table, const bb_edge_pair *pair, double weight,
                          double x, double y, const double *to_x, const double *to_y, bb_index count,
                          double *sums);

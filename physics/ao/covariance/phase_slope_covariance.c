@@ -15,7 +15,7 @@ enum { GRAIN = 8, NODES = 3 };
 static const double node[NODES] = {-0.77459666924148337704, 0.0, 0.77459666924148337704};
 static const double share[NODES] = {5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
 
-// Edges whose middle is closer than this many of their halves see the cusp of D.
+// Edges whose midpoint is closer than this many half lengths are affected by the cusp of D.
 static const double close = 8.0;
 
 typedef struct filling {
@@ -39,7 +39,7 @@ static bb_index most_ends(const bb_sensor_array *guides)
     return most;
 }
 
-// The mean of D over the edge of half (ex, ey) whose middle is (u, v) away.
+// Mean of D over the edge of half (ex, ey) at midpoint distance (u, v).
 static double far_mean(bb_structure_table table, double ex, double ey, double u, double v)
 {
     double sum = 0.0;
@@ -172,7 +172,7 @@ bb_matrix_source bb_phase_slope_covariance_source(const bb_phase_looks *looks)
 
 bb_need bb_phase_slope_covariance_need(double points, const bb_sensor_array *guides, double threads)
 {
-    double ends = 0.0; // nodes of averaged ones
+    double ends = 0.0; // times the nodes of averaged ones
     for (bb_index s = 0; s < guides->sensor_count; ++s) {
         const bb_sensor *sensor = &guides->sensors[s];
         const double nodes = bb_sensor_averages(sensor) ? NODES : 1.0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The covariance of phase and slopes on a cuda device: twin of phase_slope_covariance.c, with its
-// bits. A fill launches one kernel a look, sensor and axis, of one thread an entry: both ends of
-// the slope over all layers, so that an end that two slopes share is evaluated twice. Of METIS's
-// size, 57,000 points by 11,752 slopes over 9 layers with averaged gradients, these are 3.6e10
-// evaluations of D, whose coefficients neighbours read from the caches.
+// Covariance of phase and slopes on a cuda device: counterpart of phase_slope_covariance.c, with
+// its bits. A fill launches one kernel per direction, sensor and axis, with one thread per entry:
+// both ends of the slope over all layers, so that an end shared by two slopes is evaluated twice.
+// For METIS, 57,000 points by 11,752 slopes over 9 layers with averaged gradients, these are 3.6e10
+// evaluations of D, whose coefficients neighbouring threads read from the caches.
 #include "core/device/device_cuda.h"
 #include "core/device/device_source.h"
 #include "physics/ao/ao_constants.h"
@@ -16,7 +16,7 @@ namespace
 {
 
 const int threads = 128;
-const int most_rows = 32768; // of a grid
+const int most_rows = 32768; // per grid
 const int terms = BB_STRUCTURE_DEGREE + 1;
 
 // Slopes of one sensor and axis, their ends on every layer.
@@ -35,7 +35,7 @@ struct twin {
     const bb_phase_looks *host;
     int ordinal;
     bb_device *device;
-    void *block; // of device memory: all that follows points into it
+    void *block; // device memory that all following pointers point into
     bb_structure_table structure;
     const double *strength;       // [layers]
     const double *x, *y;          // [points]
@@ -52,15 +52,14 @@ struct job {
     int layers, rows, first_row;
     int begin, end; // slopes of the axis
     double unit;
-    double *out; // of the first of them
+    double *out; // for the first of them
     int64_t stride;
 };
 
 __constant__ const double node[3] = {-0.77459666924148337704, 0.0, 0.77459666924148337704};
 __constant__ const double share[3] = {5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
 
-// Correction of the rule of three nodes for a close edge. Rare, so not inlined: it would cost
-// registers.
+// Corrects the three-node rule for a close edge. Rare, so not inlined: that would cost registers.
 __device__ __noinline__ double correct_near(const bb_structure_table &table, double half_x,
                                             double half_y, double u, double v)
 {
@@ -76,7 +75,7 @@ __device__ __noinline__ double correct_near(const bb_structure_table &table, dou
     return bb_edge_average_inner(table, &edge, u, v) - far;
 }
 
-// The sum over the layers of the strength times D from a point to an end.
+// Sum over the layers of the strength times D from a point to an end.
 __device__ double sum_layers(const job &work, double point_x, double point_y, int end)
 {
     const double close = 8.0;
@@ -129,7 +128,7 @@ __global__ void __launch_bounds__(threads) add_look(const __grid_constant__ job 
     }
 }
 
-// The slopes of one axis that lie in a block, over all looks.
+// Adds the slopes of one axis within a block, over all directions.
 bb_status add_axis(const twin *t, bb_index sensor, int axis, bb_index row, bb_index column,
                    const bb_view &out, cudaStream_t stream)
 {
@@ -175,7 +174,7 @@ bb_status fill(const bb_device_source *source, bb_queue *queue, bb_index row, bb
     BB_CUDA_TRY(cudaSetDevice(t->ordinal));
     if (out.type != BB_F64) {
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "covariance of phase and slopes: expected a block in fp64");
+                             "covariance of phase and slopes: expected an fp64 block");
     }
     BB_CUDA_TRY(cudaMemset2DAsync(out.data, static_cast<size_t>(out.strides[0]) * sizeof(double), 0,
                                   static_cast<size_t>(out.shape[1]) * sizeof(double),
@@ -267,7 +266,7 @@ bb_status start(const bb_phase_looks *looks, bb_device *device, twin *t)
         bb_memory_zeroed(2 * looks->guides->sensor_count, sizeof(twin_axis), &axes));
     t->axes = static_cast<twin_axis *>(axes);
     BB_RETURN_IF_FAILED(bb_twin_block_upload(device, lay_out, t, &t->block));
-    BB_CUDA_TRY(cudaGetDevice(&t->ordinal)); // the allocation made the device the current one
+    BB_CUDA_TRY(cudaGetDevice(&t->ordinal)); // the allocation made the device current
     return BB_OK;
 }
 

@@ -28,15 +28,15 @@ double bb_slope_covariance_unit(const bb_sensor *first, const bb_sensor *second)
     return angle * angle / (first->size_m * second->size_m);
 }
 
-// Rows and columns of one sensor and axis each. The edge bounds what a fill holds of D.
+// Rows and columns of one sensor and axis each. The edge bounds the values of D stored by a fill.
 enum { BLOCK_EDGE = 256 };
 
 typedef struct block {
-    bb_measurement row, column; // the first ones
+    bb_measurement row, column; // the first row and column
     bb_view out;
 } block;
 
-// Subapertures from `first` on that stay on its sensor and axis, at most `wanted`.
+// Number of subapertures from `first` on with its sensor and axis, at most `wanted`.
 static bb_index extent(const bb_measurement *first, bb_index wanted)
 {
     const bb_index rest = first->sensor->count - first->subaperture;
@@ -90,7 +90,7 @@ bool bb_slope_covariance_averages(const bb_sensor *first, const bb_sensor *secon
     return bb_sensor_averages(first) || bb_sensor_averages(second);
 }
 
-// The edges of rows and columns on a layer; that of the canonical first comes first.
+// Edges of rows and columns on a layer, in canonical order.
 bb_edge_pair bb_slope_covariance_edges(const bb_measurement *row, const bb_measurement *column,
                                        bool swapped, bb_index layer)
 {
@@ -104,7 +104,7 @@ bb_edge_pair bb_slope_covariance_edges(const bb_measurement *row, const bb_measu
     return bb_edge_pair_make(ax, ay, bx, factor);
 }
 
-// D is evaluated once for two ends, though up to four entries of a block lie between them.
+// D is evaluated once per pair of ends, which up to four entries of a block share.
 static void sum_layer(const bb_slope_covariance *covariance, const block *b, bool swapped,
                       bb_index l, const spans *s)
 {
@@ -189,7 +189,7 @@ static void fill_from_table(const bb_displacement_table *table, bool swapped, co
     }
 }
 
-// Noise couples the two slopes of one subaperture only.
+// Noise couples only the two slopes of one subaperture.
 static void add_noise(const bb_measurement_noise *noise, const block *b)
 {
     const bb_sensor *sensor = b->row.sensor;
@@ -280,7 +280,7 @@ double bb_slope_covariance_entries(const bb_sensor_array *rows, const bb_sensor_
     return (double)rows->measurement_count * (double)columns->measurement_count;
 }
 
-// Entries that no table serves, those of averaged gradients by a weight.
+// Number of entries without a table, with those of averaged gradients weighted by their cost.
 static double weigh_direct(const bb_sensor_array *rows, const bb_sensor_array *columns,
                            double averaged)
 {
@@ -310,7 +310,7 @@ bb_need bb_slope_covariance_need(const bb_sensor_array *rows, const bb_sensor_ar
     bb_need need = {.host_bytes = sizeof(bb_slope_covariance) +
                                   (double)(rows->sensor_count * columns->sensor_count) *
                                       sizeof(bb_displacement_table)};
-    double making = 0.0; // bytes of the largest table beyond itself
+    double making = 0.0; // bytes for building the largest table, beyond itself
     double tables = 0.0;
     for (bb_index i = 0; i < rows->sensor_count; ++i) {
         for (bb_index j = rows == columns ? i : 0; j < columns->sensor_count; ++j) {
@@ -330,10 +330,10 @@ bb_need bb_slope_covariance_need(const bb_sensor_array *rows, const bb_sensor_ar
     return bb_need_shared(need, busy);
 }
 
-// Seconds of one core: an entry that is looked up, scaled and rounded.
+// Seconds of one core per entry that is looked up, scaled and rounded.
 static const double seconds_per_entry = 5.0e-9;
 
-// Evaluations of D that an entry of averaged gradients costs as much as.
+// Cost of an entry of averaged gradients, in evaluations of D.
 static const double averaged_evaluations = 20.0;
 
 bb_need bb_slope_covariance_fill_need(const bb_sensor_array *rows, const bb_sensor_array *columns,
@@ -349,7 +349,7 @@ bb_need bb_slope_covariance_fill_need(const bb_sensor_array *rows, const bb_sens
         const double slopes = fmin(BLOCK_EDGE, (double)sensor->count);
         edge = fmax(edge, fmin(2.0 * slopes, slopes + 2.0 * (double)sensor->lenslets)); // in ends
     }
-    // The ends of rows and columns (bb_slope_ends_part), x and y of each layer, and the sums.
+    // Ends of rows and columns (bb_slope_ends_part), x and y on each layer, and the sums.
     const double ends =
         8.0 * edge * sizeof(bb_index) + (edge * edge + 2.0 * layers * edge) * sizeof(double);
     need.host_bytes = direct > 0.0 ? threads * ends : 0.0;
@@ -380,9 +380,9 @@ bb_status bb_slope_covariance_create(const bb_slope_covariance_parts *parts,
     const bool symmetric = parts->rows == parts->columns;
     const bb_index layers = parts->atmosphere->layer_count;
     BB_REQUIRE(symmetric || (parts->noise == NULL && !parts->tilt_blocks), BB_INVALID,
-               "covariance %s: noise and tilts belong to a symmetric matrix", parts->name);
+               "covariance %s: noise and tilts require a symmetric matrix", parts->name);
     BB_REQUIRE(parts->rows->layer_count == layers && parts->columns->layer_count == layers,
-               BB_INVALID, "covariance %s: sensors of %td and %td layers, an atmosphere of %td",
+               BB_INVALID, "covariance %s: sensors have %td and %td layers, the atmosphere has %td",
                parts->name, parts->rows->layer_count, parts->columns->layer_count, layers);
     BB_REQUIRE(parts->noise == NULL || 2 * parts->noise->count == parts->rows->measurement_count,
                BB_INVALID, "covariance %s: noise of %td subapertures for %td measurements",

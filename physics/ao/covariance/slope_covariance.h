@@ -14,12 +14,12 @@
 // in arcsec^2. For sensors of unequal projected sizes the xy and yx blocks differ.
 //
 // Every argument of D is the separation of an end of one slope from an end of the other, and
-// neighbours share their ends: a block is filled from D between all its ends. Sensors of one
-// lenslet grid and one altitude are looked up by displacement.
+// neighbours share their ends: a block is computed from D between all its ends. Sensors of one
+// lenslet grid and one altitude use a table by displacement.
 //
-// The point difference overstates the slope variance of a real subaperture by 7 to 16 %, of one of
-// 15 m by 80 %. Averaged gradients have the average of D over the edges in place of D between their
-// midpoints (edge_average_core.h); each sensor has one of the two models.
+// The point difference overestimates the slope variance of a real subaperture by 7 to 16 %, for one
+// of 15 m by 80 %. Averaged gradients use the average of D over the edges instead of D between
+// their midpoints (edge_average_core.h); each sensor has one of the two models.
 #ifndef BB_PHYSICS_AO_COVARIANCE_SLOPE_COVARIANCE_H
 #define BB_PHYSICS_AO_COVARIANCE_SLOPE_COVARIANCE_H
 
@@ -33,7 +33,7 @@ extern "C" {
 
 typedef struct bb_slope_covariance bb_slope_covariance;
 
-/// What is covaried. Everything is borrowed and must outlive the covariance.
+/// Inputs of a covariance. Everything is borrowed and must outlive it.
 typedef struct bb_slope_covariance_parts {
     const char *name; ///< "Cmm", "Ctm", "Ctt"
     const bb_atmosphere *atmosphere;
@@ -44,30 +44,28 @@ typedef struct bb_slope_covariance_parts {
                       ///< its xx and yy blocks; false leaves it to an update with bb_tilt_vectors
 } bb_slope_covariance_parts;
 
-/// Errors: BB_MEMORY, BB_INVALID (noise or tilts of a matrix that is not symmetric, arrays made for
-/// another atmosphere). Destroy with bb_slope_covariance_destroy.
+/// Creates a covariance. Errors: BB_MEMORY, BB_INVALID (noise or tilts for a matrix that is not
+/// symmetric, arrays made for another atmosphere). Destroy with bb_slope_covariance_destroy.
 BB_CHECKED bb_status bb_slope_covariance_create(const bb_slope_covariance_parts *parts,
                                                 bb_slope_covariance **out);
 void bb_slope_covariance_destroy(bb_slope_covariance **covariance);
 
 /// The matrix [rows measurements][columns measurements], arcsec^2, borrowed from the covariance.
-/// Any block may be asked for, by several threads at once; a symmetric matrix is so bit for bit.
-/// Cost: a look-up an entry where a displacement table serves the two sensors; elsewhere, in blocks
-/// of hundreds, little more than one evaluation of D an entry and layer, of averaged gradients
-/// about
-/// 20. Errors of a fill:
-/// BB_MEMORY.
+/// Any block may be requested, by several threads at once; a symmetric matrix is symmetric bit for
+/// bit. Cost: a look-up per entry if a displacement table applies to the two sensors; otherwise, in
+/// blocks of hundreds, little more than one evaluation of D per entry and layer, for averaged
+/// gradients about 20. Errors of a fill: BB_MEMORY.
 const bb_matrix_source *bb_slope_covariance_source(const bb_slope_covariance *covariance);
 
-/// What the covariance of two sensor arrays takes: its tables of displacements.
+/// Need of the covariance of two sensor arrays: its displacement tables.
 bb_need bb_slope_covariance_need(const bb_sensor_array *rows, const bb_sensor_array *columns,
                                  double threads);
 
-/// What filling all of the matrix once takes, beside the matrix.
+/// Need of filling the whole matrix once, without the matrix.
 bb_need bb_slope_covariance_fill_need(const bb_sensor_array *rows, const bb_sensor_array *columns,
                                       double threads);
 
-/// Entries of the matrix, and those of them that no table serves.
+/// Number of entries of the matrix, and of those without a table.
 double bb_slope_covariance_entries(const bb_sensor_array *rows, const bb_sensor_array *columns);
 double bb_slope_covariance_direct_entries(const bb_sensor_array *rows,
                                           const bb_sensor_array *columns);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The slope covariance on a cuda device: twin of slope_covariance.c, with its bits.
+// Slope covariance on a cuda device: counterpart of slope_covariance.c, with its bits.
 //
-// Everything a fill needs is laid out in one block of device memory when the twin is made:
-// displacement tables, lenslets, layers, noise, the structure function. A fill cuts its block into
-// runs of one sensor and axis and launches one kernel a pair of runs; it neither allocates nor
-// waits. What a fill costs stands in slope_covariance_kernels_cuda.cu.
+// All inputs of a fill are placed in one block of device memory at creation: displacement tables,
+// lenslets, layers, noise, the structure function. A fill divides its block into runs of one sensor
+// and axis and launches one kernel per pair of runs; it neither allocates nor waits.
+// slope_covariance_kernels_cuda.cu documents its cost.
 #include "core/device/device_cuda.h"
 #include "physics/ao/covariance/slope_covariance_kernels_cuda.h"
 #include "physics/ao/covariance/slope_covariance_pairs.h"
@@ -26,16 +26,16 @@ struct twin_sensor {
 };
 
 struct twin_table {
-    const double *values[3]; // xx, yy, crossed; NULL where no table serves
+    const double *values[3]; // xx, yy, crossed; NULL without a table
 };
 
 struct twin {
     const bb_slope_covariance *host;
     bb_device *device;
     int ordinal;
-    void *block; // of device memory: all that follows points into it
+    void *block; // device memory that all following pointers point into
     bb_structure_table structure;
-    int window;              // first interval that blocks of threads copy
+    int window;              // first interval copied to shared memory
     const double *strength;  // [layers]
     twin_sensor *sensors[2]; // of rows and of columns, on the host
     twin_table *tables;      // [pairs], on the host
@@ -76,7 +76,7 @@ bb_status fill_runs(const twin *t, const run &row, const run &column, bb_view ou
     const bb_displacement_table *table =
         bb_slope_covariance_table(t->host, row.origin.sensor, column.origin.sensor, &swapped);
     if (table == nullptr) {
-        // Noise and tilt stand within one sensor, which always has a table.
+        // Noise and tilt apply within one sensor, which always has a table.
         const bb_direct_job job = {
             {make_side(row), make_side(column)},
             t->structure,
@@ -189,7 +189,7 @@ void lay_out(bb_twin_block *block, void *context)
     }
 }
 
-// Farthest that an end of a sensor lies from the axis, m.
+// Largest distance of an end of a sensor from the axis, m.
 double reach(const bb_sensor_array *array)
 {
     double maximum = 0.0;
@@ -204,7 +204,7 @@ double reach(const bb_sensor_array *array)
     return maximum;
 }
 
-// The window ends with the octave of the greatest separation: most separations are of its order.
+// The window ends with the octave of the largest separation: most separations are of its order.
 int place_window(const bb_slope_covariance_parts *parts)
 {
     const double maximum = reach(parts->rows) + reach(parts->columns);
@@ -221,7 +221,7 @@ int place_window(const bb_slope_covariance_parts *parts)
 bb_status upload(twin *t)
 {
     BB_RETURN_IF_FAILED(bb_twin_block_upload(t->device, lay_out, t, &t->block));
-    BB_CUDA_TRY(cudaGetDevice(&t->ordinal)); // the allocation made the device the current one
+    BB_CUDA_TRY(cudaGetDevice(&t->ordinal)); // the allocation made the device current
     return bb_slope_covariance_kernels_prepare();
 }
 

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of the slope covariance; slope_covariance_cuda.cu asks for them.
+// Kernels of the slope covariance, launched by slope_covariance_cuda.cu.
 //
 // A pair of sensors with a displacement table is a look-up. Any other pair is cut into patches of
-// lenslets (slope_patch_core.h), one block of threads a pair of patches: D between all ends of the
-// one and all ends of the other, summed over the layers in shared memory, then differenced. The
-// operations and their order are the host's, so an entry has the host's bits.
+// lenslets (slope_patch_core.h), one thread block per pair of patches: D between all ends of the
+// two patches, summed over the layers in shared memory, then differenced. The operations and their
+// order are the host's, so an entry has the host's bits.
 //
 // Cost of an end-to-end evaluation of D: 21 operations in double precision (fma is pinned off),
-// about 30 of integers, 48 bytes of coefficients at a place of the table that differs from lane to
-// lane. At 64 operations a cycle of a multiprocessor the arithmetic of a warp takes 11 cycles; its
-// gather takes about 30 from shared memory (12 without bank conflicts: the stride of 48 bytes
-// spreads intervals over all banks) and far more from the caches, so that every block of threads
-// copies the part of the table that separations in use lie in, 49 KB, and falls back to global
-// memory below it. Sharing of ends leaves 1.33 evaluations an entry and layer. For 9 sensors
-// of 86 x 86 lenslets and 10 layers the lower triangle holds 2.5e9 entries without a table: 3.3e10
-// evaluations, 0.15 s by this count, which is no measurement, on a device of 132 multiprocessors
-// at 1.75 GHz.
+// about 30 integer operations, 48 bytes of coefficients at a table position that differs from lane
+// to lane. At 64 operations a cycle of a multiprocessor the arithmetic of a warp takes 11 cycles;
+// its gather takes about 30 from shared memory (12 without bank conflicts: the stride of 48 bytes
+// spreads intervals over all banks) and far more from the caches, so every thread block copies the
+// part of the table with the separations in use, 49 KB, and falls back to global memory below it.
+// Sharing ends leaves 1.33 evaluations per entry and layer. For 9 sensors of 86 x 86 lenslets and
+// 10 layers the lower triangle has 2.5e9 entries without a table: 3.3e10 evaluations, 0.15 s by
+// this estimate, not measured, on a device of 132 multiprocessors at 1.75 GHz.
 //
-// Averaged gradients take 5 evaluations (parallel edges) or 9 (crossed) in place of one. Parallel
-// edges closer than 2 subapertures take up to 40, crossed ones 25 within 4 subapertures and 100 to
-// 400 within 1.25: about ten times the work in all.
+// Averaged gradients need 5 evaluations (parallel edges) or 9 (crossed) instead of one. Parallel
+// edges closer than 2 subapertures need up to 40, crossed ones 25 within 4 subapertures and 100 to
+// 400 within 1.25: about ten times the work in total.
 #include "core/device/device_cuda.h"
 #include "physics/ao/covariance/edge_average_core.h"
 #include "physics/ao/covariance/slope_covariance_kernels_cuda.h"
@@ -32,13 +31,13 @@ const int direct_threads = 512;
 const int layers_at_once = 8;
 const int terms = BB_STRUCTURE_DEGREE + 1;
 const int table_threads = 256;
-const int table_rows = 8; // of one thread
+const int table_rows = 8; // per thread
 
-// Ends and slopes of one patch, those in use only.
+// Ends and slopes of one patch, only those in use.
 struct patch_members {
     int ends, slopes;
     int x[BB_PATCH_ENDS], y[BB_PATCH_ENDS]; // in half lenslets
-    int slope[BB_PATCH_SLOPES];             // of the segment
+    int slope[BB_PATCH_SLOPES];             // within the segment
     uint8_t end_used[BB_PATCH_ENDS], end_rank[BB_PATCH_ENDS];
     uint8_t slope_used[BB_PATCH_SLOPES];
     uint8_t lower[BB_PATCH_SLOPES], upper[BB_PATCH_SLOPES]; // ranks of ends
@@ -52,7 +51,7 @@ struct direct_memory {
     double coefficients[BB_DIRECT_INTERVALS * terms];
     double sums[BB_PATCH_ENDS * BB_PATCH_ENDS];
     position place[2][layers_at_once][BB_PATCH_ENDS];
-    double weight[layers_at_once]; // 0: the layer lies above a star
+    double weight[layers_at_once]; // 0: the layer is above a star
     bb_edge_pair edges[layers_at_once];
     patch_members members[2];
 };
@@ -68,7 +67,7 @@ __device__ void copy_window(const bb_direct_job &job, direct_memory &memory)
     }
 }
 
-// One half of the threads works on the rows' patch, the other on the columns'.
+// Half of the threads processes the rows' patch, the other half the columns'.
 __device__ void list_members(const bb_direct_job &job, direct_memory &memory)
 {
     const int half = direct_threads / 2;
@@ -150,7 +149,7 @@ __device__ void place_ends(const bb_direct_job &job, int first, int count, direc
     }
 }
 
-// bb_structure_table_value, with its coefficients from shared memory where they are there.
+// bb_structure_table_value, with coefficients from shared memory if they are there.
 __device__ double evaluate(const bb_direct_job &job, const direct_memory &memory, double r2)
 {
     double local;
@@ -180,14 +179,15 @@ __device__ double evaluate(const bb_direct_job &job, const direct_memory &memory
     return value * local + low.x;
 }
 
-// Near edges are few: they read the table in global memory, and stay out of the others' registers.
+// Near edges are rare: they read the table in global memory and use no registers of the common
+// path.
 __device__ __noinline__ double average_near(const bb_structure_table &table,
                                             const bb_edge_pair &edges, double u, double v)
 {
     return bb_edge_average_near(table, &edges, u, v);
 }
 
-// The value of bb_edge_average_add.
+// Same value as bb_edge_average_add.
 __device__ double average(const bb_direct_job &job, const direct_memory &memory,
                           const bb_edge_pair &edges, double u, double v)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Patches of lenslets: how a device cuts the slopes of a block, in the scalar code that the kernels
-// and their test on the host share.
+// Patches of lenslets: the division of a block's slopes on a device, in scalar code shared by the
+// kernels and their host test.
 //
 // Consecutive slopes of one sensor and axis are a band of lenslet rows, ragged at both ends. The
 // band is cut into patches of at most BB_PATCH_EDGE x BB_PATCH_EDGE lenslets, all of about one
-// size. Slopes of a patch share their ends whatever the axis: 64 slopes have 72 ends, where 64
+// size. Slopes of a patch share their ends along either axis: 64 slopes have 72 ends, whereas 64
 // consecutive y slopes of a wide grid have 128.
 #ifndef BB_PHYSICS_AO_COVARIANCE_SLOPE_PATCH_CORE_H
 #define BB_PHYSICS_AO_COVARIANCE_SLOPE_PATCH_CORE_H
@@ -22,14 +22,14 @@ enum {
 
 /// Consecutive slopes of one sensor along one axis (BB_AXIS_X is 0). Plain value.
 typedef struct bb_slope_segment {
-    const int32_t *subaperture; ///< [lenslets][lenslets] of a lenslet, -1 where it is invalid
+    const int32_t *subaperture; ///< [lenslets][lenslets] of a lenslet, -1 if it is invalid
     int lenslets;
     int axis;
     int first, count;           ///< subapertures
     int column, row;            ///< the band's first lenslet
     int columns, rows;          ///< of the band
     int wide, high;             ///< of a patch
-    int patch_columns, patches; ///< patches in a row of them, and in all
+    int patch_columns, patches; ///< patches per row, and in total
 } bb_slope_segment;
 
 /// Lenslets [column, column + columns) x [row, row + rows).
@@ -80,7 +80,7 @@ bb_slope_patch bb_slope_patch_at(const bb_slope_segment *s, int number)
     return p;
 }
 
-/// Slope of the segment at lenslet (i, j) of the patch, -1 where there is none.
+/// Slope of the segment at lenslet (i, j) of the patch, -1 if there is none.
 BB_DEVICE_FUNCTION
 int bb_slope_patch_slope(const bb_slope_segment *s, const bb_slope_patch *p, int i, int j)
 {
@@ -92,15 +92,14 @@ int bb_slope_patch_slope(const bb_slope_segment *s, const bb_slope_patch *p, int
     return found >= 0 && slope >= 0 && slope < s->count ? slope : -1;
 }
 
-/// Places for ends: an end stands between two lenslets along the axis. Their number is at most
-/// BB_PATCH_ENDS.
+/// Number of end positions: an end lies between two lenslets along the axis. At most BB_PATCH_ENDS.
 BB_DEVICE_FUNCTION
 int bb_slope_patch_places(const bb_slope_segment *s, const bb_slope_patch *p)
 {
     return s->axis == 0 ? (p->columns + 1) * p->rows : p->columns * (p->rows + 1);
 }
 
-/// Place of the lower end of lenslet (i, j); the upper one is `*step` further.
+/// Position of the lower end of lenslet (i, j); the upper one is `*step` further.
 BB_DEVICE_FUNCTION
 int bb_slope_patch_lower(const bb_slope_segment *s, const bb_slope_patch *p, int i, int j,
                          int *step)
@@ -109,8 +108,8 @@ int bb_slope_patch_lower(const bb_slope_segment *s, const bb_slope_patch *p, int
     return j * (s->axis == 0 ? p->columns + 1 : p->columns) + i;
 }
 
-/// Whether any slope of the segment ends at a place, and the place's point on the sensor's grid in
-/// half lenslets from its middle.
+/// Whether any slope of the segment ends at a position, and its point on the sensor's grid in half
+/// lenslets from the centre.
 BB_DEVICE_FUNCTION
 int bb_slope_patch_end(const bb_slope_segment *s, const bb_slope_patch *p, int place, int *x,
                        int *y)
@@ -125,7 +124,7 @@ int bb_slope_patch_end(const bb_slope_segment *s, const bb_slope_patch *p, int p
            bb_slope_patch_slope(s, p, i - along_x, j - 1 + along_x) >= 0;
 }
 
-/// Set flags before `place`: the place's number among those in use.
+/// Number of set flags before `place`: the index of the position among those in use.
 BB_DEVICE_FUNCTION
 int bb_slope_patch_rank(const uint8_t *flags, int place)
 {

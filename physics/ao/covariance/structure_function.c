@@ -11,7 +11,7 @@
 
 static const double order = 5.0 / 6.0;
 
-// D of an outer scale, with the factors that do not depend on the distance.
+// D for an outer scale, with the factors that do not depend on the distance.
 typedef struct von_karman {
     double outer_scale_m;
     double amplitude, limit;
@@ -30,7 +30,7 @@ static von_karman make_von_karman(double outer_scale_m)
 }
 
 // k2 - x^nu K_nu(x) from K_nu = pi (I_-nu - I_nu) / (2 sin(nu pi)), sin(5 pi / 6) = 1/2. The first
-// term of I_-nu is k2 and is left out, so nothing is lost for small x.
+// term of I_-nu equals k2 and is omitted, so there is no cancellation for small x.
 static double series(const von_karman *law, double x)
 {
     const double quarter = 0.25 * x * x;
@@ -48,8 +48,8 @@ static double series(const von_karman *law, double x)
     return BB_PI * (pow(x, 2.0 * order) / two_power * rising_sum - two_power * falling_sum);
 }
 
-// x^nu K_nu(x). A step of 0.7 / sqrt(x) keeps the trapezoidal error of the near-Gaussian integrand
-// at exp(-40), one of 1/8 that of the strip of analyticity (half width pi/2) at exp(-79).
+// x^nu K_nu(x). A step of 0.7 / sqrt(x) gives a trapezoidal error of exp(-40) for the near-Gaussian
+// integrand, a step of 1/8 one of exp(-79) from the strip of analyticity (half width pi/2).
 static double covariance(double x)
 {
     const double step = fmin(0.125, 0.7 / sqrt(x));
@@ -84,8 +84,8 @@ double bb_structure_function(double r_m, double outer_scale_m)
 enum { COUNT = BB_STRUCTURE_DEGREE + 1 };
 
 // Interpolates D at the Chebyshev points of one interval of s and writes powers of the local
-// coordinate in [-1, 1]; cosines[k][i] is T_k at point i. The Chebyshev coefficients fall by a
-// factor above 60 each, so going over to powers costs no digits.
+// coordinate in [-1, 1]; cosines[k][i] is T_k at point i. The Chebyshev coefficients decrease by a
+// factor above 60 each, so the conversion to powers loses no digits.
 static void fit_interval(bb_structure_law law, const void *context, double scale_m, double low,
                          double width, double cosines[COUNT][COUNT], double *powers)
 {
@@ -106,7 +106,7 @@ static void fit_interval(bb_structure_law law, const void *context, double scale
         double next[COUNT] = {0.0};
         for (int j = 0; j < COUNT; ++j) {
             powers[j] += coefficient * current[j];
-            // T_1 = z, and T_{k+1} = 2 z T_k - T_{k-1} afterwards.
+            // T_1 = z, then T_{k+1} = 2 z T_k - T_{k-1}.
             next[j] = (k == 0 ? 1.0 : 2.0) * (j > 0 ? current[j - 1] : 0.0) - previous[j];
         }
         memcpy(previous, current, sizeof previous);
@@ -176,7 +176,7 @@ bb_need bb_structure_table_add_need(double values)
     return (bb_need){.seconds = 4.0e-9 * values};
 }
 
-// Sums worked on at a time: in a local array, which the compiler knows apart from the table.
+// Sums per chunk: in a local array, which the compiler knows not to alias the table.
 enum { CHUNK = 64 };
 
 BB_CLONES static void evaluate_chunk(const bb_structure_table table, double x, double y,
@@ -215,16 +215,16 @@ void bb_structure_table_release(bb_structure_table *table)
 
 enum { NODES = 8, MOMENTS = 6, PARTS = 8 };
 
-// Gauss and Legendre's nodes on [-1, 1], of which half are given, and their weights.
+// Gauss-Legendre nodes on [-1, 1], of which half are given, and their weights.
 static const double node[NODES / 2] = {0.18343464249564980494, 0.52553240991632898582,
                                        0.79666647741362673959, 0.96028985649753623168};
 static const double part[NODES / 2] = {0.36268378337836198297, 0.31370664587788728734,
                                        0.22238103445337447054, 0.10122853629037625915};
 
-// Below this product of 2 pi fc and r the moments of the spectrum make Dlow to the last digits.
+// Below this product of 2 pi fc and r the spectral moments give Dlow to full precision.
 static const double near = 0.5;
 
-// Above this one integrating by parts has 1e-10 of what is beyond the cutoff.
+// Above this one integration by parts gives the part beyond the cutoff to 1e-10.
 static const double distant = 100.0;
 
 typedef struct residual_spectrum {
@@ -239,7 +239,7 @@ static double density(double f, double outer_scale_m)
     return 4.0 * BB_PI * f * BB_SPECTRUM * pow(f * f + corner, -11.0 / 6.0);
 }
 
-// int_0^fc 4 pi f W(f) function(f) df. Panels double their frequency from the spectrum's corner on,
+// int_0^fc 4 pi f W(f) function(f) df. Panels double in frequency from the spectrum's corner on,
 // and none is wider than a wave of J0(2 pi f r).
 static double integrate(const residual_spectrum *spectrum, double r_m,
                         double (*function)(double, double, int), int power)
@@ -291,9 +291,9 @@ static residual_spectrum measure(double outer_scale_m, double pitch_m)
     return out;
 }
 
-// D less what lies beyond the cutoff. int_fc^inf h f J0(a f) df, a = 2 pi r, h = 4 pi W, is
+// D minus the part beyond the cutoff. int_fc^inf h f J0(a f) df, a = 2 pi r, h = 4 pi W, is
 // - sum (-1)^k h_k fc^(k+1) J_(k+1)(a fc) / a^(k+1), h_(k+1) = h_k' / f, by parts: in f^2 + L0^-2 a
-// power whose exponent falls by 1 a step.
+// power whose exponent decreases by 1 per step.
 static double far_value(const residual_spectrum *spectrum, double r_m)
 {
     const double fc = spectrum->cutoff;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: arrays of a covariance's twin, laid out in one block of device memory. Walked
-// twice: to count the bytes, and with a host copy to fill.
+// For .cu files only: arrays of a covariance's device version, in one block of device memory.
+// Traversed twice: to count the bytes, and with a host copy to fill.
 #ifndef BB_PHYSICS_AO_COVARIANCE_TWIN_BLOCK_CUDA_H
 #define BB_PHYSICS_AO_COVARIANCE_TWIN_BLOCK_CUDA_H
 
@@ -16,8 +16,8 @@ struct bb_twin_block {
     size_t used;
 };
 
-/// Room for `count` items: where to write them on the host, NULL while bytes are counted, and where
-/// they will be on the device.
+/// Reserves `count` items: their address on the host for writing, NULL while bytes are counted, and
+/// their future address on the device.
 template <typename Item>
 Item *bb_twin_block_load(bb_twin_block *block, bb_index count, const Item **device)
 {
@@ -29,7 +29,7 @@ Item *bb_twin_block_load(bb_twin_block *block, bb_index count, const Item **devi
     return block->host == nullptr ? nullptr : reinterpret_cast<Item *>(block->host + index);
 }
 
-/// A copy of `count` items.
+/// Reserves and copies `count` items.
 template <typename Item>
 const Item *bb_twin_block_store(bb_twin_block *block, const Item *origin, bb_index count)
 {
@@ -41,8 +41,8 @@ const Item *bb_twin_block_store(bb_twin_block *block, const Item *origin, bb_ind
     return device;
 }
 
-/// Allocates a block of the device that `lay_out(block, context)` describes, calls it again with
-/// the addresses, and copies the items. Errors: BB_MEMORY, BB_DEVICE. Owner of `memory`: the
+/// Allocates a device block for the items reserved by `lay_out(block, context)`, calls it again
+/// with the addresses, and copies the items. Errors: BB_MEMORY, BB_DEVICE. Owner of `memory`: the
 /// caller, after a failure too.
 inline bb_status bb_twin_block_upload(bb_device *device, void (*lay_out)(bb_twin_block *, void *),
                                       void *context, void **memory)
@@ -57,7 +57,7 @@ inline bb_status bb_twin_block_upload(bb_device *device, void (*lay_out)(bb_twin
         lay_out(&block, context);
         status = bb_device_upload(device, *memory, copy, block.used);
     }
-    // Fills come on other streams.
+    // Fills are queued on other streams.
     status = status == BB_OK ? bb_device_wait(device) : status;
     bb_memory_release(&copy);
     return status;

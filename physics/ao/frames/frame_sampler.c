@@ -8,16 +8,16 @@
 #include <math.h>
 #include <string.h>
 
-// View of a geometric Shack-Hartmann sensor: a slope is the difference of the phase between two
+// Geometric Shack-Hartmann sensor on one layer: a slope is the difference of the phase between two
 // opposite edges of a subaperture's image on the layer, over its size in the pupil: at the edges'
 // midpoints (point difference) or averaged along the edges, which is the gradient averaged over the
-// subaperture. Laser stars see layers shrunk by the cone, all stars displaced by their direction.
-// The images of a sensor's subapertures on a layer must be on a grid parallel to the axes. One
+// subaperture. The cone effect shrinks the images for laser stars; the star's direction shifts
+// them. The images of a sensor's subapertures on a layer must form a grid parallel to the axes. One
 // sensor on one layer, as axes of the screens:
 typedef struct sensor_view {
     const bb_sensor *sensor;  // borrowed
     bb_screen_axis across[2]; // by axis of the slope: differences along it
-    bb_screen_axis along[2];  // the positions, or means over the edges, across it
+    bb_screen_axis along[2];  // positions across it, or means over the edges
 } sensor_view;
 
 // Positions and widths of a sensor's columns (axis x) or rows (axis y) on a layer.
@@ -40,7 +40,7 @@ static void lenslet_of(const bb_sensor *sensor, bb_index i, bb_index indices[2])
     indices[BB_AXIS_Y] = sensor->site[i] / (2 * sensor->lenslets - 1);
 }
 
-// Middle and extent of a subaperture's image along an axis, from the ends of its slope.
+// Centre and extent of a subaperture's image along an axis, from the ends of its slope.
 static void measure(const bb_sensor *sensor, bb_index layer, int axis, bb_index i, double *middle,
                     double *width, double *side)
 {
@@ -82,7 +82,7 @@ static bb_status find_lines(const bb_sensor *sensor, bb_index layer, view_lines 
                        i, fmax(side, fabs(middle - *known)));
         }
         for (bb_index k = 0; k < sensor->lenslets; ++k) {
-            // A line without a valid subaperture is not looked at.
+            // A line without a valid subaperture is never used.
             rows->position[axis][k] =
                 isnan(rows->position[axis][k]) ? 0.0 : rows->position[axis][k];
         }
@@ -163,12 +163,12 @@ struct bb_frame_sampler {
     const bb_tomography *tomography;
     bb_phase_screen screen[SCREENS];
     bb_index layers;
-    sensor_view *guides; // [SCREENS layers][sensors], the screens of a layer together
+    sensor_view *guides; // [SCREENS layers][sensors], the screens of a layer adjacent
     sensor_view *truth;  // [SCREENS layers][targets]
     pupil_view *pupils;  // [SCREENS layers][targets]
 };
 
-// Widens [low, high] of a layer along both axes by a sensor's image.
+// Extends [low, high] of a layer along both axes by a sensor's image.
 static void widen(const bb_sensor *sensor, bb_index layer, double height, double reach_m,
                   double low[2], double high[2])
 {
@@ -206,12 +206,12 @@ bb_status bb_screen_size_for(const bb_monte_carlo_config *config, const bb_atmos
     const double pixel = COARSENESS * fine;
     const double coarse_points = ceil(config->screen_oversize * widest / pixel);
     const double fine_points = ceil(fine_oversize * widest / fine);
-    // Before it is an integer, and before the next number of small factors is looked for.
-    BB_REQUIRE(
-        fmax(coarse_points, fine_points) <= BB_PHASE_SCREEN_MOST, BB_INVALID,
-        "phase screens of %g and %g points along an edge, expected at most %d: all stars and "
-        "targets see %g m of a layer, and the finest pixel is %g m",
-        coarse_points, fine_points, BB_PHASE_SCREEN_MOST, widest, fine);
+    // Checked before conversion to an integer, and before searching the next number with small
+    // factors.
+    BB_REQUIRE(fmax(coarse_points, fine_points) <= BB_PHASE_SCREEN_MOST, BB_INVALID,
+               "phase screens of %g and %g points along an edge, expected at most %d: stars and "
+               "targets together cover %g m of a layer, and the finest pixel is %g m",
+               coarse_points, fine_points, BB_PHASE_SCREEN_MOST, widest, fine);
     *out = (bb_screen_size){bb_phase_screen_points((bb_index)coarse_points), pixel,
                             bb_phase_screen_points((bb_index)fine_points), fine};
 done:
@@ -501,7 +501,7 @@ static void add_noise(const bb_tomography *tomography, uint64_t seed, uint64_t n
             const bb_slope_noise noise = tomography->noise.subaperture[subaperture];
             double pair[2];
             bb_random_normal_pair(seed, BB_STREAM_SLOPE_NOISE, first + (uint64_t)subaperture, pair);
-            // The Cholesky factor of the two slopes' covariance.
+            // Cholesky factor of the covariance of the two slopes.
             const double x = sqrt(noise.xx);
             const double shared = x > 0.0 ? noise.xy / x : 0.0;
             const double rest = sqrt(fmax(0.0, noise.yy - shared * shared));
@@ -559,7 +559,7 @@ done:
     return status;
 }
 
-// Both screens of every layer, for every sensor two axes and twice, for every pupil two.
+// Both screens of every layer; two axes and two values per sensor, two axes per pupil.
 bb_need bb_frame_sampler_resident(const bb_frame_sampler_extent *frames)
 {
     const bb_index points[SCREENS] = {frames->screen.points, frames->screen.fine_points};
@@ -568,14 +568,14 @@ bb_need bb_frame_sampler_resident(const bb_frame_sampler_extent *frames)
     bb_need need = {.host_bytes = sizeof(bb_frame_sampler)};
     for (int k = 0; k < SCREENS; ++k) {
         bb_need views = bb_screen_axis_need(points[k], levels[k], lines);
-        views.host_bytes += frames->lines * sizeof(sensor_view); // a view has a line or more
+        views.host_bytes += frames->lines * sizeof(sensor_view); // a view has at least one line
         need = bb_need_together(need, bb_phase_screen_resident(points[k]));
         need = bb_need_together(need, bb_need_copies(views, frames->layers));
     }
     return need;
 }
 
-// Screens first: the finer one is made beside the coarse one.
+// Screens first: the fine one is created while the coarse one exists.
 bb_need bb_frame_sampler_need(const bb_frame_sampler_extent *frames)
 {
     const bb_need screens =
@@ -585,8 +585,9 @@ bb_need bb_frame_sampler_need(const bb_frame_sampler_extent *frames)
     return bb_need_in_turn(screens, bb_frame_sampler_resident(frames));
 }
 
-// A screen is drawn, and seen by every sensor, twice, and by every pupil. The two screens of a
-// layer share room for the larger one's amplitudes, all of them and those that a mirror corrects.
+// A screen is drawn, then evaluated twice by every sensor and once by every pupil. The two screens
+// of a layer share memory for the larger one's amplitudes, all of them and those that a mirror
+// corrects.
 bb_need bb_frame_need(const bb_frame_sampler_extent *frames, double threads)
 {
     const bb_index points[SCREENS] = {frames->screen.points, frames->screen.fine_points};
@@ -605,7 +606,7 @@ bb_need bb_frame_need(const bb_frame_sampler_extent *frames, double threads)
     amplitudes.host_bytes *= 2.0;
     bb_need frame = bb_need_repeated(bb_need_together(amplitudes, views), frames->layers);
     frame.host_bytes += (frames->slopes + frames->squared_points) * sizeof(double) +
-                        2.0 * frames->lines * sizeof(double *); // two arrays of each target
+                        2.0 * frames->lines * sizeof(double *); // two arrays per target
     frame = bb_need_repeated(frame, frames->frames);
     frame.host_bytes *= fmin(threads, frames->frames);
     return bb_need_shared(frame, threads);

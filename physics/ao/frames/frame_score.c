@@ -64,7 +64,8 @@ double bb_frame_score_variance(const double *transmission, const double *wavefro
     return squares / weight - (sum / weight) * (sum / weight);
 }
 
-// Where the points of a target's pupil stand along an edge, m from the middle; the caller releases.
+// Positions of the points of a target's pupil along an edge, m from the centre; released by the
+// caller.
 static bb_status place_points(const bb_tomography *tomography, bb_index target, double **out)
 {
     bb_status status = BB_OK;

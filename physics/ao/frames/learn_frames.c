@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 
-enum { GRAIN = 16 }; // frames that share what a draw needs
+enum { GRAIN = 16 }; // frames that share the workspace of a draw
 
 // The frames of one batch.
 typedef struct batch {
@@ -33,7 +33,7 @@ done:
     return status;
 }
 
-// Four sums, so that the additions of one entry do not wait for each other.
+// Four sums, so that the additions of one entry do not depend on each other.
 static double mean_product(const double *a, const double *b, bb_index count)
 {
     double sum[4] = {0.0, 0.0, 0.0, 0.0};
@@ -101,7 +101,7 @@ bb_need bb_learn_frames_need(const bb_frame_sampler_extent *frames, bb_index mea
     drawn.frames = size * BB_LEARN_BATCHES;
     const bb_need sums = {.host_bytes = n * size * sizeof(double),
                           .seconds = seconds_per_product * drawn.frames * n * n / threads};
-    const double busy = fmin(threads, ceil(size / GRAIN)); // of a batch
+    const double busy = fmin(threads, ceil(size / GRAIN)); // within a batch
     bb_need frame = bb_frame_need(&drawn, threads);
     frame.host_bytes *= busy / fmin(threads, drawn.frames);
     return bb_need_together(bb_learn_frames_resident(measurements), bb_need_together(sums, frame));

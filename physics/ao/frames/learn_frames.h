@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sample covariances of the slopes of random frames: what a telescope would learn from.
+// Sample covariances of the slopes of random frames: the data that a telescope would learn from.
 //
-// The frames of frame_sampler.h, noise and laser tilts included, fall into batches of equal size;
-// each batch gives an estimate S = 1/F sum s s^T of the covariance (slopes have mean 0). The
-// scatter of what is learned from the batches is its standard error, whatever correlates the
-// entries of S.
+// The frames of frame_sampler.h, including noise and laser tilts, are divided into batches of equal
+// size; each batch gives an estimate S = 1/F sum s s^T of the covariance (slopes have mean 0). The
+// scatter of the results learned from the batches is their standard error, however the entries of S
+// are correlated.
 #ifndef BB_PHYSICS_AO_FRAMES_LEARN_FRAMES_H
 #define BB_PHYSICS_AO_FRAMES_LEARN_FRAMES_H
 
@@ -27,7 +27,8 @@ typedef struct bb_learn_frames {
 BB_CHECKED bb_status bb_learn_frames_draw(const bb_frame_sampler *sampler, uint64_t seed,
                                           uint64_t first, bb_index frames, bb_learn_frames *out);
 
-/// What drawing takes beside the sampler, and what stays; `frames->frames` is rounded up.
+/// Need of drawing in addition to the sampler, and of the result alone; `frames->frames` is rounded
+/// up.
 bb_need bb_learn_frames_need(const bb_frame_sampler_extent *frames, bb_index measurements,
                              double threads);
 bb_need bb_learn_frames_resident(bb_index measurements);

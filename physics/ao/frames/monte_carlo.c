@@ -13,8 +13,8 @@
 
 enum { MOST_BATCHES = 64 };
 
-// State shared by all batches. A frame's numbers are a row of `numbers`: per estimate the variance,
-// then correctable and whole by wavelength; then the structure functions; then the fitting of each
+// State shared by all batches. Each frame has a row of `numbers`: per estimate the variance, then
+// correctable and whole by wavelength; then the structure functions; then the fitting error of each
 // target.
 typedef struct campaign {
     const bb_frame_sampler *sampler;
@@ -24,7 +24,7 @@ typedef struct campaign {
     bb_mirror_surface *surfaces; // [targets] of mirrors that correct together, or NULL
     bb_index columns;            // of `numbers`
     double *numbers;             // [frames][columns]
-    bb_index batch;              // frames of a batch
+    bb_index batch;              // frames per batch
     bb_index batches;
     bb_index pictures; // estimates with an image
     double *images;    // [batches][pictures][psf_pixels^2]
@@ -82,8 +82,8 @@ static bb_status shape_mirror(const campaign *work, bb_index index, const double
     return bb_frame_score_shape(&work->shapes[index], slopes, scratch->volts, scratch->shape);
 }
 
-// Commands of an estimate: of the target's own mirror into volts, of mirrors that correct together
-// into commands.
+// Commands of an estimate: into volts for the target's own mirror, into commands for mirrors that
+// correct together.
 static void estimate_commands(const campaign *work, const bb_monte_carlo_estimate *estimate,
                               bb_frame_scratch *scratch)
 {
@@ -104,7 +104,8 @@ static void estimate_commands(const campaign *work, const bb_monte_carlo_estimat
     }
 }
 
-// One estimate on one frame: its numbers [1 + 2 wavelengths], 0 before, and its batch's image.
+// Scores one estimate on one frame: its numbers [1 + 2 wavelengths], zero before, and its batch's
+// image.
 static bb_status rate(const campaign *work, const bb_monte_carlo_estimate *estimate,
                       bb_frame_scratch *scratch, double *numbers, double *image)
 {
@@ -165,7 +166,7 @@ static void rate_screens(const campaign *work, const bb_frame *frame, double *nu
     }
 }
 
-// Fitting residual of the phase towards each target.
+// Scores the fitting residual of the phase towards each target.
 static bb_status rate_mirrors(const campaign *work, bb_frame_scratch *scratch, double *numbers)
 {
     bb_status status = BB_OK;
@@ -208,7 +209,7 @@ static bb_status run_batch(void *context, bb_index begin, bb_index end)
         numbers += task->estimate_count * stride;
         rate_screens(work, &scratch.frame, numbers);
         BB_TRY(rate_mirrors(work, &scratch, numbers + task->separation_count));
-        bb_log_progress_within(f + 1, task->frames); // batches are taken in order
+        bb_log_progress_within(f + 1, task->frames); // batches run in order
     }
 done:
     bb_frame_scratch_release(&scratch);
@@ -283,7 +284,7 @@ bb_need bb_monte_carlo_need(const bb_frame_sampler_extent *frames, double estima
                             double wavelengths, double pictures, bb_index psf_pixels,
                             double threads)
 {
-    static const double seconds_per_phasor = 1.0e-7; // of a point of the pupil, by both wavefronts
+    static const double seconds_per_phasor = 1.0e-7; // per point of the pupil, for both wavefronts
     const double edge = (double)psf_pixels;
     const double points = frames->squared_points;
     const double batches = fmin(frames->frames, MOST_BATCHES);

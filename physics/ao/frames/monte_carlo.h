@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The score of reconstructors by independent frames, beside the analytic one.
+// Monte-Carlo score of reconstructors by independent frames, next to the analytic one.
 //
 // Each frame (frame_sampler.h) has two residual wavefronts over the pupil of a target:
-//   correctable  F Dx (s_truth - R s): what Cee = <(s_truth - R s)(s_truth - R s)^T> is about, the
-//                noiseless truth sensor taken as perfect; no fitting error;
-//   whole        screens - F Dx R s: with what the mirror cannot make and what aliasing does;
-// with F the influence functions and Dx the projector of the target's mirror. Of mirrors that
-// correct together (mirror_commands.h) s_truth - D_q M s is in the first, projected on a mirror of
-// the target's own, and in the second the mirrors' surfaces towards the target (mirror_surface.h)
-// for commands M s. A long exposure is the mean of the images of the frames; its Strehl ratio the
-// mean of |sum P exp(i phi)|^2 / (sum P)^2, which needs no assumption on the statistics of phi.
-// Frames are independent: the standard error of a mean is the standard deviation of its frames over
+//   correctable  F Dx (s_truth - R s): the residual of Cee = <(s_truth - R s)(s_truth - R s)^T>,
+//   with
+//                a perfect noiseless truth sensor; no fitting error;
+//   whole        screens - F Dx R s: includes fitting error and aliasing;
+// with F the influence functions and Dx the projector of the target's mirror. For mirrors that
+// correct together (mirror_commands.h) the first uses s_truth - D_q M s, projected on a mirror of
+// the target's own, and the second the mirrors' surfaces towards the target (mirror_surface.h) for
+// commands M s. A long exposure is the mean of the images of the frames; its Strehl ratio the mean
+// of |sum P exp(i phi)|^2 / (sum P)^2, without assumptions on the statistics of phi. Frames are
+// independent: the standard error of a mean is the standard deviation of its frames over
 // sqrt(frames). Sums run over frames in order, in batches that do not depend on the number of
 // threads.
 #ifndef BB_PHYSICS_AO_FRAMES_MONTE_CARLO_H
@@ -20,11 +21,11 @@
 #include "physics/ao/frames/frame_sampler.h"
 #include "physics/ao/frames/frame_score.h"
 
-/// One reconstructor towards one target, and what came of it; arrays by the caller.
+/// One reconstructor towards one target, and its scores; arrays provided by the caller.
 typedef struct bb_monte_carlo_estimate {
     bb_index target;
     const double *r;            ///< [m][n] of slopes, or [actuators][n] of commands
-    bb_residual_kind kind;      ///< what it estimates
+    bb_residual_kind kind;      ///< the estimated quantity
     const double *m;            ///< M [actuators][n] of mirrors that correct together, or NULL
     bb_frame_mean *correctable; ///< [wavelengths] Strehl ratio
     bb_frame_mean *total;       ///< [wavelengths] Strehl ratio
@@ -46,16 +47,16 @@ typedef struct bb_monte_carlo_task {
     const bb_index *separations; ///< [separation_count] lenslets of the first target's sensor
     bb_frame_mean *structure; ///< [separation_count] structure function of the phase over the first
                               ///< target's pupil, along x and y, over von Karman's
-    bb_frame_mean *fitting;   ///< [targets] variance that the mirror leaves of the phase when it
-                              ///< follows the truth sensor, over (d / r0)^(5/3), rad^2: a
-                              ///< fitting_coefficient of error_terms.h with this mirror's aliasing
+    bb_frame_mean *fitting;   ///< [targets] variance of the phase that the mirror leaves when it
+                              /// < follows the truth sensor, over (d / r0)^(5/3), rad^2: the <
+                              /// fitting_coefficient of error_terms.h with this mirror's aliasing
 } bb_monte_carlo_task;
 
 /// Draws all frames. Errors: BB_MEMORY, BB_INVALID (no frame).
 BB_CHECKED bb_status bb_monte_carlo_run(const bb_frame_sampler *sampler,
                                         const bb_monte_carlo_task *task);
 
-/// What it takes beside the sampler: `estimates` in all, each at all wavelengths, `pictures` of
+/// Need in addition to the sampler: `estimates` in total, each at all wavelengths, `pictures` of
 /// them with an image.
 bb_need bb_monte_carlo_need(const bb_frame_sampler_extent *frames, double estimates,
                             double wavelengths, double pictures, bb_index psf_pixels,

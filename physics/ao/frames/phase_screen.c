@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-// The subharmonics of a level: one of each pair of opposite frequencies, in cells.
+// Subharmonics of a level: one of each pair of opposite frequencies, in cells.
 enum { SLOW_WAVES = 4 };
 static const int slow_x[SLOW_WAVES] = {1, 1, 1, 0};
 static const int slow_y[SLOW_WAVES] = {-1, 0, 1, 1};
@@ -53,7 +53,7 @@ static double slow_cell(const bb_phase_screen *screen, bb_index level)
     return cell(screen) * pow(3.0, -(double)(level + 1));
 }
 
-// A wave and its opposite are one: half the plane of frequencies, with twice the variance.
+// A wave and its opposite are equivalent: half the frequency plane, with twice the variance.
 static void set_deviations(bb_phase_screen *screen)
 {
     const bb_index n = screen->points;
@@ -96,7 +96,7 @@ done:
     return status;
 }
 
-// Fills a screen whose sizes, outer scale, bound and stream are set.
+// Creates a screen whose sizes, outer scale, limit and stream are set.
 static bb_status make(bb_index points, bb_phase_screen screen, bb_phase_screen *out)
 {
     bb_status status = BB_OK;
@@ -131,7 +131,7 @@ bb_status bb_phase_screen_create(bb_index points, double pixel_m, double outer_s
 bb_status bb_phase_screen_refine(const bb_phase_screen *coarse, bb_index points, double pixel_m,
                                  bb_phase_screen *out)
 {
-    // The cells of the coarse screen's highest waves end half a cell further.
+    // The cells of the coarse screen's highest waves extend half a cell further.
     const double highest = (0.5 * (double)coarse->points - 0.5) * cell(coarse);
     const bb_phase_screen screen = {.pixel_m = pixel_m,
                                     .outer_scale_m = coarse->outer_scale_m,
@@ -140,7 +140,7 @@ bb_status bb_phase_screen_refine(const bb_phase_screen *coarse, bb_index points,
     return make(points, screen, out);
 }
 
-// Half the plane of frequencies; subharmonics are few and not counted.
+// Half the frequency plane; the few subharmonics are not counted.
 static double waves_of(bb_index points)
 {
     return 0.5 * (double)points * (double)points;
@@ -151,7 +151,7 @@ bb_need bb_phase_screen_resident(bb_index points)
     return (bb_need){.host_bytes = waves_of(points) * sizeof(double)};
 }
 
-// The plan is made on a spectrum and a plane.
+// The plan is created on a spectrum and a plane.
 bb_need bb_phase_screen_need(bb_index points)
 {
     const double n = (double)points;
@@ -210,7 +210,7 @@ void bb_phase_screen_limit(const bb_phase_screen *screen, double cutoff,
     }
 }
 
-// The phases of `count` frequencies first, first + 1, ... cells after a shift along one axis.
+// Phase factors of `count` frequencies first, first + 1, ... cells for a shift along one axis.
 static void turn_axis(double cell_width, bb_index first, bb_index count, double shift_m,
                       bb_amplitude *turns)
 {
@@ -221,7 +221,8 @@ static void turn_axis(double cell_width, bb_index first, bb_index count, double 
     }
 }
 
-// out = amplitude x y, times the mean of a wave over a path whose ends are `phase` off its middle.
+// out = amplitude x y, times the mean of a wave over a path with ends at +-`phase` from its
+// midpoint.
 static void move_wave(const double *amplitude, const double *x, const double *y, double phase,
                       double *out)
 {
@@ -258,7 +259,7 @@ bb_status bb_phase_screen_move(const bb_phase_screen *screen, const double shift
     const bb_index columns = n / 2;
     const double df = cell(screen);
     bb_amplitude *x = NULL; // [columns]
-    bb_amplitude *y = NULL; // [n], from the lowest frequency on
+    bb_amplitude *y = NULL; // [n], from the lowest frequency up
     BB_TRY(BB_ALLOCATE(columns, &x));
     BB_TRY(BB_ALLOCATE(n, &y));
     turn_axis(df, 0, columns, shift_m[0], x);
@@ -300,7 +301,7 @@ static void add_slow(const bb_phase_screen *screen, const bb_amplitude *amplitud
     }
 }
 
-// Half a spectrum as FFTW reads it: rows of N / 2 + 1, the first column with its mirror image.
+// Half spectrum in FFTW's layout: rows of N / 2 + 1, the first column with its mirror image.
 static void lay_out_spectrum(const bb_phase_screen *screen, const bb_amplitude *amplitudes,
                              double complex *half)
 {
@@ -310,7 +311,7 @@ static void lay_out_spectrum(const bb_phase_screen *screen, const bb_amplitude *
     for (bb_index l = 0; l < n; ++l) {
         for (bb_index k = 0; k < columns; ++k) {
             const double *a = amplitudes[l * columns + k];
-            // The origin is the middle of the plane: half a period is a sign.
+            // The origin is the centre of the plane: a shift by half a period is a sign.
             const double sign = (k + l) % 2 == 0 ? 0.5 : -0.5;
             const double complex value = sign * (a[0] + I * a[1]);
             half[l * (columns + 1) + k] += value;
