@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kinds of guide star. What differs between them stands in one row a kind, which everybody
-// asks: the keys that its stars take and their defaults, how far away a star is, how much light of
-// it arrives and what noise its slopes have, whether it knows its tilt.
+// The kinds of guide star. Each kind has one row with everything specific to it: its keys and their
+// defaults, the distance of a star, its flux, its slope noise, and whether its tilt is known.
 //
 // A kind `name` is a row of BB_GUIDE_STAR_KINDS and a file `name`_star.c, which defines
 // `bb_name_star` and the schema of the group `sensors.name`.
@@ -15,7 +14,8 @@
 extern "C" {
 #endif
 
-/// ROW(number, name, plural): BB_GUIDE_STAR_<number> is the kind's index, `name` the user's word.
+// ROW(number, name, plural): BB_GUIDE_STAR_<number> is the kind's index, `name` the word in
+// configurations.
 // clang-format off
 #define BB_GUIDE_STAR_KINDS(ROW)                                                                   \
     ROW(NGS, ngs, "natural guide stars")                                                           \
@@ -26,8 +26,8 @@ extern "C" {
 #define BB_GUIDE_STAR_NUMBER(number, name, plural) BB_GUIDE_STAR_##number,
 enum { BB_GUIDE_STAR_KINDS(BB_GUIDE_STAR_NUMBER) BB_GUIDE_STAR_COUNT };
 
-/// What stars of a kind have and each may have otherwise, in the units of the keys; NaN: unset, or
-/// not of this kind.
+/// Settings of a kind that each star can override, in the units of the keys; NaN: unset, or not
+/// applicable.
 typedef struct bb_star_settings {
     double altitude_km; ///< above the pupil, at zenith
     double magnitude;   ///< R band
@@ -38,7 +38,7 @@ typedef struct bb_star_settings {
     double flux_ph_per_m2_s; ///< at the pupil
     double spot_arcsec;      ///< on the sky, without the seeing
     double power_w;          ///< of the launched beam
-    double depth_km;         ///< of what shines
+    double depth_km;         ///< of the emitting layer
     double tilt_variance_arcsec2;
 } bb_star_settings;
 
@@ -52,8 +52,8 @@ typedef struct bb_star_settings {
 
 typedef struct bb_guide_star_kind bb_guide_star_kind;
 
-/// A guide star and its detector, in SI but for the angles named; all overrides applied, the
-/// airmass included.
+/// A guide star and its detector, in SI except for the angles with units; all overrides and the
+/// airmass applied.
 typedef struct bb_star {
     const bb_guide_star_kind *kind;
     double x_rad, y_rad;
@@ -65,10 +65,10 @@ typedef struct bb_star {
     double wavelength_m;
     double transmission;
     double bandwidth_m;            ///< natural stars
-    double flux_ph_per_m2_s;       ///< laser stars, as the rest
+    double flux_ph_per_m2_s;       ///< laser stars, as are the following
     double spot_arcsec;            ///< laser stars
     double depth_m;                ///< along the line of sight
-    double tilt_variance_arcsec2;  ///< 0 of a natural star
+    double tilt_variance_arcsec2;  ///< 0 for a natural star
     double launch_x_m, launch_y_m; ///< laser stars
 } bb_star;
 
@@ -79,9 +79,9 @@ typedef struct bb_star_air {
     double transmission; ///< sensors.atmosphere_transmission
 } bb_star_air;
 
-/// What a subaperture sees of a star.
+/// Image of a star in a subaperture.
 typedef struct bb_star_spot {
-    double electrons;          ///< a frame
+    double electrons;          ///< per frame
     double read;               ///< 0.82 (read noise/(electrons pixel))^2, arcsec^-2
     double seeing_arcsec;      ///< at the star's wavelength
     double from_x_m, from_y_m; ///< from the launch telescope, along the axes of the lenslet grid
@@ -94,17 +94,18 @@ typedef struct bb_slope_noise {
 
 struct bb_guide_star_kind {
     const bb_schema
-        *schema;         ///< of sensors.<name>, of bb_star_settings: what a star may override too
-    const char *own_key; ///< setting without a default, which every star has to give; NULL: none
-    bool launched;       ///< by a laser on the ground: launch, launch_x_m, launch_y_m apply
+        *schema;         ///< for sensors.<name>, of bb_star_settings: what a star may override too
+    const char *own_key; ///< required setting without a default; NULL: none
+    bool launched;       ///< laser launched from the ground: launch, launch_x_m, launch_y_m apply
     bool tilt_unknown;   ///< the beam is tilted on its way up as the image is on its way down
-    bool range_drifts;   ///< the layer that shines moves in height; a range gate does not
-    /// Rules between settings: those `given` with the star, and all with the defaults. NULL: none.
+    bool range_drifts;   ///< the emitting layer changes height; a range gate does not
+    /// Checks settings against each other: those `given` with the star, and all with the defaults.
+    /// NULL: none.
     bb_status (*check)(const bb_star_settings *given, const bb_star_settings *all,
                        const char *path);
-    /// Fills what follows from the settings beyond the detector.
+    /// Computes the members that follow from the settings, beyond the detector.
     void (*resolve)(const bb_star_settings *settings, const bb_star_air *air, bb_star *star);
-    /// Electrons that an area of the pupil detects in a frame.
+    /// Electrons per frame detected by an area of the pupil.
     double (*electrons)(const bb_star *star, double area_m2, double air_transmission);
     bb_slope_noise (*noise)(const bb_star *star, const bb_star_spot *spot);
 };
@@ -114,17 +115,17 @@ struct bb_guide_star_kind {
     extern const bb_schema bb_##name##_star_schema;
 BB_GUIDE_STAR_KINDS(BB_GUIDE_STAR_ROW)
 
-/// [BB_GUIDE_STAR_COUNT] rows, and the user's words with a NULL after the last.
+/// [BB_GUIDE_STAR_COUNT] rows, and the words of configurations, NULL-terminated.
 extern const bb_guide_star_kind *const bb_guide_star_kinds[];
 extern const char *const bb_guide_star_kind_names[];
 
-/// Settings of which none is set.
+/// Settings with all unset.
 bb_star_settings bb_guide_star_kind_unset(void);
 
-/// Whether stars of a kind take a setting, by the name of its key.
+/// Whether stars of a kind have a setting, by the name of its key.
 bool bb_guide_star_kind_accepts(const bb_guide_star_kind *kind, const char *key);
 
-/// The settings of a star: what was `given` with it, else the `defaults` of its kind.
+/// The settings of a star: those `given` with it, else the `defaults` of its kind.
 bb_star_settings bb_guide_star_kind_settings(const bb_guide_star_kind *kind,
                                              const bb_star_settings *defaults,
                                              const bb_star_settings *given);

@@ -29,7 +29,7 @@ bb_slope_noise bb_laser_star_noise(const bb_star *star, const bb_star_spot *spot
 {
     const double distance = hypot(spot->from_x_m, spot->from_y_m);
     const double elongation = bb_laser_star_elongation_arcsec(star, distance);
-    // A subaperture at the launch telescope sees a round spot: any direction will do.
+    // A subaperture at the launch telescope has a round spot, so any direction is correct.
     const double c = distance > 0.0 ? spot->from_x_m / distance : 1.0;
     const double s = distance > 0.0 ? spot->from_y_m / distance : 0.0;
     const double round =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Model common to the kinds of laser guide star: light from a column of some depth at a finite
+// Model common to the kinds of laser guide star: light from a column of finite depth at a finite
 // altitude, seen from the side as an elongated spot. The model is that of ecrc/moao, see
 // measurement_noise.h.
 #ifndef BB_PHYSICS_AO_LASER_STAR_H
@@ -8,14 +8,14 @@
 
 #include "physics/ao/guide_star_kind.h"
 
-/// Altitude and depth grow by the airmass; the flux is the one given.
+/// Scales altitude and depth by the airmass; the flux is unchanged.
 void bb_laser_star_resolve(const bb_star_settings *settings, const bb_star_air *air, bb_star *star);
 
 /// flux t A T/T_air.
 double bb_laser_star_electrons(const bb_star *star, double area_m2, double air_transmission);
 
-/// Length of the spot from a place `distance_m` from the launch telescope, arcsec: depth distance /
-/// altitude^2, for depths small beside the altitude.
+/// Elongation of the spot at `distance_m` from the launch telescope, arcsec: depth distance /
+/// altitude^2, for depths small against the altitude.
 double bb_laser_star_elongation_arcsec(const bb_star *star, double distance_m);
 
 /// Noise along and across the elongated spot, on the axes of the lenslet grid.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Laser guide stars in the sodium layer, whose return flux is given.
+// Laser guide stars in the sodium layer, with a given return flux.
 #include "physics/ao/laser_star.h"
 
-// The tables are laid out by hand: clang-format 14 crashes on rows of unequal length.
+// Formatted by hand: clang-format 14 crashes on rows of unequal length.
 // clang-format off
 static const bb_key keys[] = {
     {BB_STAR_POSITIVE(pixel_arcsec, "arcsec", 60.0, "Pixel of a laser star's sensor."),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Natural guide stars: at infinity, of a magnitude, with round spots. The noise model is that of
+// Natural guide stars: at infinity, with a magnitude and round spots. The noise model is that of
 // ecrc/moao, see measurement_noise.h.
 #include "physics/ao/guide_star_kind.h"
 
 #include <math.h>
 
-// The tables are laid out by hand: clang-format 14 crashes on rows of unequal length.
+// Formatted by hand: clang-format 14 crashes on rows of unequal length.
 // clang-format off
 static const bb_key keys[] = {
     {BB_STAR_POSITIVE(pixel_arcsec, "arcsec", 60.0, "Pixel of a natural star's sensor."),
@@ -31,7 +31,7 @@ static void resolve(const bb_star_settings *settings, const bb_star_air *air, bb
 
 static double electrons(const bb_star *star, double area_m2, double air_transmission)
 {
-    (void)air_transmission; // the zero point is that of stars seen through the air
+    (void)air_transmission; // the magnitude's zero point includes the atmosphere
     const double angstrom = 1.0e10 * star->bandwidth_m;
     return pow(10.0, 2.9 - 0.4 * star->magnitude) * star->transmission * area_m2 * star->frame_s *
            angstrom * 1.0e4;

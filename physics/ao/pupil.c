@@ -21,7 +21,7 @@ static double annulus_at(const bb_pupil *pupil, bb_index across, bb_index i, bb_
     const bb_index square = x * x + y * y;
     const double hole = pupil->obstruction * (double)across;
     const double inner =
-        hole * hole * (1.0 - 1e-12); // the product's rounding must not open the edge
+        hole * hole * (1.0 - 1e-12); // so that rounding of the product does not exclude the edge
     return square <= across * across && (double)square >= inner ? 1.0 : 0.0;
 }
 
@@ -30,8 +30,8 @@ typedef struct span {
     bb_index first, last;
 } span;
 
-// Those whose centres are at most half the wider spacing from point k: |(2 p + 1) a - t M| <=
-// max(a, M), p the pixel of M and t / (2 a) the point's place in the square.
+// Pixels whose centres are at most half the wider spacing from point k: |(2 p + 1) a - t M| <=
+// max(a, M), p the pixel of M and t / (2 a) the point's position in the square.
 static span pixels_at(bb_index k, bb_index across, bb_index pixels)
 {
     const bb_index place = halves(k, across) * pixels;
@@ -93,7 +93,7 @@ bool bb_pupil_transmits(const bb_pupil *pupil, bb_index across)
     return false;
 }
 
-// Part of pixel p that lies in lenslet k, in units of D / (lenslets edge).
+// Part of pixel p inside lenslet k, in units of D / (lenslets edge).
 static bb_index overlap(bb_index p, bb_index k, bb_index lenslets, bb_index edge)
 {
     const bb_index low = p * lenslets > k * edge ? p * lenslets : k * edge;

@@ -9,9 +9,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-static const double tolerance = 1e-9; // of a frame: 4 ms at 500 Hz are two of them
+static const double tolerance = 1e-9; // in frames: 4 ms at 500 Hz are two frames
 
-// A command is needed one frame at least after it is made where sensors see it.
+// L: a command is applied at least one frame after it is computed in closed loop.
 static bb_index lag_of(double delay, double exposure)
 {
     return (bb_index)ceil(delay + 0.5 * exposure - tolerance);
@@ -25,7 +25,7 @@ bb_status bb_frame_controller_create(const bb_control_law *law, bb_frame_control
     BB_REQUIRE(law->gain > 0.0 && law->gain <= 1.0 && law->exposure >= 0.0 &&
                    law->exposure <= 1.0 + tolerance && law->delay >= half - tolerance &&
                    (law->seen == NULL || law->delay > half + tolerance),
-               BB_INVALID, "a loop of gain %g, %g frames of exposure and %g frames of delay%s",
+               BB_INVALID, "invalid loop: gain %g, %g frames of exposure and %g frames of delay%s",
                law->gain, law->exposure, law->delay, law->seen != NULL ? ", closed" : "");
     if (law->exposure > 0.0) {
         loop.share = fmax(0.0, (half + (double)loop.lag - 1.0 - law->delay) / law->exposure);
@@ -65,13 +65,13 @@ void bb_frame_controller_restart(bb_frame_controller *loop)
     loop->count = 0;
 }
 
-// The command of frame k, NULL before the first.
+// Command of frame k, NULL before the first.
 static const double *command_of(const bb_frame_controller *loop, bb_index k)
 {
     return k >= 0 ? loop->commands + k % (loop->lag + 1) * loop->law->rows : NULL;
 }
 
-// Slopes of the sensors, and the command that the controller computes.
+// Slopes of the sensors, and the resulting command of the controller.
 static const double *close_loop(bb_frame_controller *loop, const double *turbulence)
 {
     const bb_control_law *law = loop->law;
@@ -95,7 +95,7 @@ static const double *close_loop(bb_frame_controller *loop, const double *turbule
     return loop->input;
 }
 
-// command <- (1 - gain) command + gain Q s; what is in it counts for nothing with a gain of 1.
+// command <- (1 - gain) command + gain Q s; a gain of 1 ignores the previous contents.
 static void add_product(bb_frame_controller *loop, const double *slopes, double gain,
                         double *command)
 {
@@ -130,11 +130,11 @@ const double *bb_frame_controller_step(bb_frame_controller *loop, const double *
 
 enum { MOST_BATCHES = 64 };
 
-// Realisations from here on, so that their skies are not those of monte_carlo or learn.
+// First realisation, chosen so that the screens differ from those of monte_carlo and learn.
 static const uint64_t first_realisation = (uint64_t)1 << 33;
 
-// State shared by all batches. A realisation's numbers are a row of `numbers`: per estimate the
-// variance, then correctable and whole by wavelength.
+// State shared by all batches. Each realisation has a row of `numbers`: per estimate the variance,
+// then correctable and whole by wavelength.
 typedef struct series {
     const bb_frame_sampler *sampler;
     const bb_tomography *tomography;
@@ -142,12 +142,12 @@ typedef struct series {
     bb_mirror_shape *shapes;     // [targets]
     bb_mirror_surface *surfaces; // [targets] of mirrors that correct together, or NULL
     bb_control_law *laws;        // [estimates]
-    bool idle;                   // frames before the scored ones leave no trace
-    bb_index stride;             // numbers of an estimate
+    bool idle;                   // frames before the scored ones have no effect
+    bb_index stride;             // numbers per estimate
     double *numbers;             // [realisations][estimates][stride]
 } series;
 
-// Worker of a thread, for one realisation after another.
+// State of one thread, reused for each of its realisations.
 typedef struct runner {
     bb_flow_sampler *flow;
     bb_frame_scratch scratch;
@@ -205,7 +205,7 @@ static bb_status run_frame(const series *work, bb_index realisation, bb_index fr
     const bb_index length = task->settle + task->frames;
     const uint64_t number = first_realisation + (uint64_t)(realisation * length + frame);
     const double time_s = task->frame_s * (double)frame;
-    const double share = 1.0 / (double)task->frames; // of a realisation's mean
+    const double share = 1.0 / (double)task->frames; // weight in a realisation's mean
     const bb_frame_optics optics = {work->tomography, work->shapes, work->surfaces,
                                     task->wavelength_count, task->wavelengths_m};
     double *numbers = work->numbers + realisation * task->estimate_count * work->stride;
@@ -243,7 +243,7 @@ static bb_status run_batch(void *context, bb_index begin, bb_index end)
         for (bb_index f = work->idle ? task->settle : 0; f < task->settle + task->frames; ++f) {
             BB_TRY(run_frame(work, r, f, &self));
         }
-        bb_log_progress_within(r + 1, task->realisations); // batches are taken in order
+        bb_log_progress_within(r + 1, task->realisations); // batches run in order
     }
 done:
     stop_runner(work, &self);
@@ -319,7 +319,7 @@ bb_status bb_time_domain_run(const bb_frame_sampler *sampler, const bb_time_doma
                    .task = task,
                    .stride = 1 + 2 * task->wavelength_count};
     BB_REQUIRE(task->realisations > 0 && task->frames > 0 && task->settle >= 0, BB_INVALID,
-               "%td realisations of %td frames after %td, expected one at least",
+               "%td realisations of %td frames after %td, expected at least one",
                task->realisations, task->frames, task->settle);
     BB_TRY(bb_frame_score_shapes(work.tomography, &work.shapes));
     BB_TRY(bb_frame_score_surfaces(work.tomography, &work.surfaces));
@@ -338,13 +338,13 @@ done:
 
 bb_need bb_time_domain_need(const bb_time_domain_extent *extent, double threads)
 {
-    static const double seconds_per_phasor = 1.0e-7; // of a point of the pupil, by both wavefronts
+    static const double seconds_per_phasor = 1.0e-7; // per point of the pupil, for both wavefronts
     const double busy = fmin(threads, fmin(extent->realisations, MOST_BATCHES));
     const double points = extent->frames.squared_points;
     const double looks = extent->realisations * (extent->scored + extent->settle);
     const bb_need loops = bb_need_copies(
         bb_frame_controller_need(extent->rows, extent->slopes, extent->delay), extent->estimates);
-    // Two wavefronts, and influence functions along both axes, of which no more than lenslets.
+    // Two wavefronts, and influence functions along both axes, at most one per lenslet.
     const double shapes = 2.0 * extent->frames.points * extent->frames.lines;
     const bb_need wavefronts = {.host_bytes = (2.0 * points + shapes) * sizeof(double),
                                 .seconds = seconds_per_phasor * extent->realisations *
@@ -449,7 +449,7 @@ bb_need bb_flow_sampler_need(const bb_frame_sampler_extent *frames)
     return bb_need_copies(bb_need_together(coarse, fine), frames->layers);
 }
 
-// As an independent frame, whose drawing takes longer than a move.
+// Same as for an independent frame, which takes longer to draw than to shift.
 bb_need bb_flow_sampler_sample_need(const bb_frame_sampler_extent *frames)
 {
     bb_frame_sampler_extent one = *frames;

@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-// Remainder of a sensor's own covariance beyond the layers learned: noise and, of a laser star,
-// unknown tilt. Of the slopes along an axis, what is left of the covariances of two subapertures is
-// the tilt's variance c; what is left of a subaperture's own variance is c + noise. Means over
-// subapertures and the two axes are taken; a natural star has no tilt, c = 0.
+// Remainder of a sensor's own covariance after subtracting the learned layers: noise and, for a
+// laser star, unknown tilt. For slopes along an axis, the remaining covariance of two subapertures
+// is the tilt's variance c; the remaining variance of a subaperture is c + noise. Averaged over
+// subapertures and both axes; a natural star has no tilt, c = 0.
 
 // Sums of weighted covariances of one sensor's slopes along one axis.
 typedef struct sums {
@@ -29,7 +29,8 @@ static bb_status add_block(const bb_matrix_source *source, bb_index first, bb_in
     return BB_OK;
 }
 
-// Layers of `strength` [layers->count] against the mean of `sources`; noise and tilt [sensors].
+// Compares layers of `strength` [layers->count] with the mean of `sources`; noise and tilt
+// [sensors].
 static bb_status learn_remainder(const bb_learn_layers *layers, const double *strength,
                                  bb_index source_count, const bb_matrix_source *sources,
                                  double *noise_arcsec2, double *tilt_arcsec2)
@@ -66,11 +67,11 @@ done:
 static const double log_tolerance = 1e-5;   // of the outer scale
 static const double derivative_step = 1e-3; // of the outer scale, relative
 
-// One linear problem: layers of one outer scale, with or without those of two scales around it.
+// One linear problem: layers of one outer scale, optionally with those of two neighbouring scales.
 typedef struct problem {
     const bb_learn_task *task;
     bb_index layers, extra, columns; // columns: layers, extra, sources
-    double rows;                     // values behind the triangle
+    double rows;                     // values represented by the triangle
     const bb_matrix_source **list;   // [columns]
     double *triangle;                // [columns][columns]
     double *norm;                    // [layers] of the layers' columns
@@ -152,7 +153,7 @@ done:
     return status;
 }
 
-// Strengths at one outer scale and how much of the covariance they leave.
+// Strengths at one outer scale and the residual of the covariance.
 static bb_status solve(const problem *p, double *strength, double *residual)
 {
     bb_status status = BB_OK;
@@ -166,7 +167,7 @@ done:
     return status;
 }
 
-// The layer that looks most like layer `l`.
+// The layer whose covariance is most similar to that of layer `l`.
 static bb_index likest(const problem *p, bb_index l)
 {
     bb_index best = -1;
@@ -191,7 +192,7 @@ static bb_status judge(const problem *p, bb_learned_profile *out)
     bb_index weakest = 0;
     if (isnan(p->rows)) {
         bb_outcome_set(&out->outcome, BB_OUTCOME_NON_FINITE,
-                       "a covariance of slopes that is learned from is not finite");
+                       "the covariance of slopes to learn from is not finite");
         goto done;
     }
     for (bb_index l = 0; l < p->layers; ++l) {
@@ -212,7 +213,7 @@ static bb_status judge(const problem *p, bb_learned_profile *out)
     if (!(out->own[weakest] >= p->task->separation)) {
         bb_outcome_set(&out->outcome, BB_OUTCOME_UNDERDETERMINED,
                        "the guide stars cannot separate the layer at %g m from the one at %g m: "
-                       "%.1e of its covariance is independent, expected %.1e or more",
+                       "%.1e of its covariance is independent, expected at least %.1e",
                        out->height_m[weakest], out->height_m[likest(p, weakest)], out->own[weakest],
                        p->task->separation);
     }
@@ -254,7 +255,7 @@ static bb_status find_outer_scale(const bb_learn_task *task, bb_learned_profile 
         *(worse == 1 ? &high : &low) = point[worse];
         point[worse] = point[1 - worse];
         remainder[worse] = remainder[1 - worse];
-        // The place that is free now is on the other side of the one kept.
+        // The new point is on the other side of the remaining one.
         point[1 - worse] = worse == 1 ? high - golden * (high - low) : low + golden * (high - low);
         BB_TRY(residual_at(task, exp(point[1 - worse]), out->strength, &remainder[1 - worse]));
     }
@@ -265,7 +266,8 @@ done:
     return status;
 }
 
-// The columns whose coefficients are uncertain: the layers, and what a change of L0 by 1 m does.
+// The columns with uncertain coefficients: the layers, and the derivative with respect to L0, per
+// m.
 static bb_index uncertain_columns(const problem *p, const bb_learned_profile *profile, double *out)
 {
     const bb_index n = p->columns;
@@ -374,7 +376,7 @@ done:
     return status;
 }
 
-// Everything at the outer scale that was found.
+// Completes the result at the outer scale found.
 static bb_status conclude(const bb_learn_task *task, bb_learned_profile *out)
 {
     bb_status status = BB_OK;
@@ -403,7 +405,7 @@ static bb_status conclude(const bb_learn_task *task, bb_learned_profile *out)
     out->r0_m = pow(total, -3.0 / 5.0);
     if (!(total > 0.0)) {
         bb_outcome_set(&out->outcome, BB_OUTCOME_UNDERDETERMINED,
-                       "the covariance has nothing of any of the layers");
+                       "the covariance has no contribution from any of the layers");
     }
 done:
     release_problem(&p);
@@ -423,7 +425,7 @@ done:
     return status;
 }
 
-// A problem that is hopeless at one outer scale is not searched over all.
+// Checks one outer scale first, so that a hopeless problem is not searched.
 static bb_status judge_first(const bb_learn_task *task, bb_learned_profile *out)
 {
     bb_status status = BB_OK;
@@ -481,7 +483,8 @@ bb_status bb_learn_fit(const bb_learn_task *task, bb_learned_profile *out)
                "learn: %td layers from %td covariances, expected at least one of each",
                task->layer_count, task->source_count);
     BB_REQUIRE(task->outer_scale_low_m > 0.0 && task->outer_scale_low_m <= task->outer_scale_high_m,
-               BB_INVALID, "learn: outer scale from %g to %g m, expected a range above 0",
+               BB_INVALID,
+               "learn: outer scale from %g to %g m, expected a positive, increasing range",
                task->outer_scale_low_m, task->outer_scale_high_m);
     BB_TRY(create_profile(task, &profile));
     BB_TRY(judge_first(task, &profile));
@@ -520,12 +523,12 @@ static bool fits_outer_scale(const bb_learn_extent *extent)
 
 double bb_learn_trials(const bb_learn_extent *extent)
 {
-    const double shrinking = -log(0.5 * (sqrt(5.0) - 1.0)); // of a golden section
+    const double shrinking = -log(0.5 * (sqrt(5.0) - 1.0)); // of a golden-section step
     const double range = log(extent->outer_scale_high_m / extent->outer_scale_low_m);
     if (!fits_outer_scale(extent)) {
         return 2.0;
     }
-    // Two to start the search, and at the end the layers twice around the scale.
+    // Two to start the search, and at the end the layers at two scales around the optimum.
     return 6.0 + ceil(log(fmax(1.0, range / log_tolerance)) / shrinking);
 }
 
@@ -544,11 +547,11 @@ static bb_need layer_need(const bb_sensor_array *guides)
 
 bb_need bb_learn_need(const bb_learn_extent *extent, double threads)
 {
-    static const double reflection_rate = 1.0e9; // operations of Householder's on tall blocks
+    static const double reflection_rate = 1.0e9; // Householder operations per second on tall blocks
     const bb_sensor_array *guides = extent->guides;
     const double columns = extent->layers + extent->sources;
     const double layers = (fits_outer_scale(extent) ? 3.0 : 1.0) * extent->layers;
-    const double widest = layers + extent->sources; // the problem that says what L0 is worth
+    const double widest = layers + extent->sources; // the problem for the standard error of L0
     double rows = 0.0;
     double most_rows = 0.0;
     double scratch = 0.0;
@@ -561,8 +564,8 @@ bb_need bb_learn_need(const bb_learn_extent *extent, double threads)
     }
     const bb_need fill = bb_slope_covariance_fill_need(guides, guides, 1.0); // all layers, once
     const double columns_at_once = fmin(threads, widest);
-    // The triangle with its layers of unit norm and their sums, a stack of all columns, and for
-    // each thread a block and what fills it.
+    // The triangle with its normalised layers and their sums, a stack of all columns, and for each
+    // thread a block and its fill.
     const bb_need reducing = {.host_bytes =
                                   sizeof(double) * (widest * (widest + extent->layers + 4.0) +
                                                     widest * (widest + most_rows)) +

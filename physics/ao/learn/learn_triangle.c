@@ -58,7 +58,7 @@ void bb_learn_layers_release(bb_learn_layers *layers)
     layers->count = 0;
 }
 
-enum { OWN = 3, MUTUAL = 4 }; // blocks of a sensor and itself, and of two
+enum { OWN = 3, MUTUAL = 4 }; // blocks of a sensor with itself, and of two
 
 bb_index bb_learn_block_count(const bb_sensor_array *guides)
 {
@@ -80,7 +80,7 @@ bb_learn_block bb_learn_block_at(const bb_sensor_array *guides, bb_index index)
             blocks = OWN;
         }
     }
-    // xx, xy, yy of a sensor and itself: yx is the mirror image of xy.
+    // xx, xy, yy of a sensor with itself: yx is the mirror image of xy.
     const int axes = blocks == OWN && index == 2 ? 3 : (int)index;
     return (bb_learn_block){&sensors[row], &sensors[column], axes / 2, axes % 2};
 }
@@ -108,8 +108,8 @@ bb_index bb_learn_block_values(const bb_learn_block *block)
                            : block->row_sensor->count * block->column_sensor->count;
 }
 
-// Sum over entries of equal displacement over the root of their number, `counts`. The noise stands
-// where a sensor's slopes have displacement 0.
+// Sum over entries of equal displacement over the square root of their number, `counts`.
+// Displacement 0 within a sensor is excluded because of the noise.
 static void average(const bb_learn_block *block, const double *entries, double *counts, double *out)
 {
     const bb_sensor *row = block->row_sensor;
@@ -153,7 +153,7 @@ static double column_sum(const double *entries, bb_index rows, bb_index columns,
     return sum;
 }
 
-// A common slope of the row's subapertures adds v_j to every row: the mean over rows goes.
+// A common slope of the row's subapertures adds v_j to every row: subtracts the mean over rows.
 static void remove_row_tilt(bb_index rows, bb_index columns, double *entries)
 {
     for (bb_index j = 0; j < columns; ++j) {
@@ -174,10 +174,10 @@ static void remove_column_tilt(bb_index rows, bb_index columns, double *entries)
     }
 }
 
-// Least squares of u_i + v_j over a square block without its diagonal, and what they leave. With
-// row sums r, column sums c and sum u = sum v = S = sum r/(2 (n - 1)):
+// Least-squares fit of u_i + v_j to a square block without its diagonal, replaced by the remainder.
+// With row sums r, column sums c and sum u = sum v = S = sum r/(2 (n - 1)):
 //   (n - 1) u_i - v_i = r_i - S,   (n - 1) v_i - u_i = c_i - S.
-// `sums` [2 n] is scratch. Three subapertures are the least that leave anything.
+// `sums` [2 n] is scratch. Needs at least three subapertures for a nonzero remainder.
 static void remove_own_tilt(bb_index n, double *entries, double *sums)
 {
     const double wide = (double)n - 1.0;
@@ -233,7 +233,7 @@ bb_status bb_learn_block_reduce(const bb_learn_block *block, const bb_matrix_sou
     const bb_sensor *row = block->row_sensor;
     const bb_sensor *column = block->column_sensor;
     const bb_index entries = row->count * column->count;
-    // Blocks that stand for their mirror image count twice.
+    // Blocks that also represent their mirror image count twice.
     const bool once = row == column && block->row_axis == block->column_axis;
     const double weight = once ? 1.0 : sqrt(2.0);
     BB_RETURN_IF_FAILED(bb_matrix_source_fill(source, row->first + block->row_axis * row->count,
@@ -253,7 +253,7 @@ bb_status bb_learn_block_reduce(const bb_learn_block *block, const bb_matrix_sou
     return BB_OK;
 }
 
-// One block of all columns, below the triangle of the blocks before.
+// One block of all columns, below the triangle of the previous blocks.
 typedef struct stack {
     bb_learn_block block;
     const bb_matrix_source *const *columns;
@@ -344,7 +344,7 @@ done:
     return status;
 }
 
-// The state of Lawson and Hanson's iteration.
+// State of the Lawson-Hanson iteration.
 typedef struct active {
     bb_index rows, unknowns, free_count;
     const double *a, *b;
@@ -365,7 +365,7 @@ static void find_residual(active *s)
     }
 }
 
-// The bound unknown along which the residual falls most, -1 where none does by more than rounding.
+// The bound unknown along which the residual decreases fastest, -1 if none does beyond rounding.
 static bb_index steepest(const active *s)
 {
     bb_index best = -1;
@@ -397,7 +397,7 @@ static bb_status solve_free(active *s)
     return bb_learn_triangle_least_squares(s->rows, count, s->part, s->b, s->solution);
 }
 
-// Goes from x towards the solution until an unknown would turn negative, and binds it; true when
+// Moves from x towards the solution until an unknown would become negative, and binds it; true if
 // the solution was reached.
 static bool step(active *s)
 {
@@ -438,7 +438,7 @@ bb_status bb_learn_triangle_non_negative(bb_index rows, bb_index unknowns, const
     BB_TRY(BB_ALLOCATE(unknowns, &s.solution));
     memset(x, 0, (size_t)unknowns * sizeof *x);
     find_residual(&s);
-    // Each round frees one unknown and ends; rounding may only cut the last ones short.
+    // Each round frees one unknown, so the loop ends; rounding may only cut the last rounds short.
     for (bb_index round = 0; round < 3 * unknowns; ++round) {
         const bb_index freed = steepest(&s);
         if (freed < 0) {

@@ -14,10 +14,11 @@
 
 static const double stroke_m = 1.0e-6; // per volt
 
-// LAPACK counts in 32 bits, and may count the items of a square matrix.
+// LAPACK uses 32-bit indices, also for the items of a square matrix.
 static const bb_index most_actuators = 46340;
 
-// moao's sqrt(30), and above ten lenslets what keeps the tilts, near 0.38 n, but not what follows.
+// moao's sqrt(30), and above ten lenslets the value that keeps the tilts, near 0.38 n, but not the
+// next modes.
 static double usual_condition(bb_index lenslets)
 {
     return fmax(sqrt(30.0), 0.5 * (double)lenslets);
@@ -82,8 +83,8 @@ double bb_deformable_mirror_influence(const bb_deformable_mirror *mirror, double
     return stroke_m * exp(-0.5 * rho * rho / square_width);
 }
 
-// Influence along a line, over its peak; zero where it has fallen to a part of the peak that
-// rounding hides in every product.
+// Influence along a line, relative to its peak; zero below the fraction of the peak that rounding
+// hides in every product.
 static double fall_along(double lenslets)
 {
     static const double reach = 1.0e-20;
@@ -95,11 +96,11 @@ typedef struct poking {
     const bb_deformable_mirror *mirror;
     const bb_index *column, *row; // [subapertures]
     const double *difference;     // [2 lenslets + 1] across a lenslet, from -lenslets before it
-    const double *middle;         // likewise, at its middle
+    const double *middle;         // as above, at its centre
     double *matrix;
 } poking;
 
-// The slopes of subapertures begin..end for a volt on each actuator.
+// Slopes of subapertures begin..end for a volt on each actuator.
 static bb_status poke(void *context, bb_index begin, bb_index end)
 {
     const poking *work = context;
@@ -133,7 +134,7 @@ bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror,
     BB_TRY(BB_ALLOCATE(2 * offsets, &falls));
     bb_subapertures_lenslets(mirror->lenslets, pupil, places, places + subapertures);
     for (bb_index k = 0; k < offsets; ++k) {
-        const double from = (double)(k - mirror->lenslets); // the actuator to the lenslet's edge
+        const double from = (double)(k - mirror->lenslets); // actuator to lenslet edge
         falls[k] = fall_along(from + 1.0) - fall_along(from);
         falls[offsets + k] = fall_along(from + 0.5);
     }
@@ -154,7 +155,7 @@ static bool moves(const double *interaction, bb_index items)
     return i < items;
 }
 
-// Key of the annulus only: a mask has no text.
+// Cache key for the annulus only: a mask has no text form.
 static bb_status describe(const bb_deformable_mirror *mirror, const bb_pupil *pupil, bb_text *key)
 {
     return bb_text_add(key,
@@ -163,7 +164,7 @@ static bb_status describe(const bb_deformable_mirror *mirror, const bb_pupil *pu
                        pupil->by_flux ? "flux" : "centre", pupil->threshold);
 }
 
-// The projector that a study before this one in the same process left.
+// Projector cached by an earlier study of the same process.
 static bb_status find_projector(const char *key, bb_deformable_mirror *mirror, bool *found)
 {
     bb_status status = BB_OK;
@@ -173,7 +174,7 @@ static bb_status find_projector(const char *key, bb_deformable_mirror *mirror, b
     *found = kept != NULL;
     if (*found) {
         BB_REQUIRE(bytes == (items + 1) * (bb_index)sizeof *kept, BB_INTERNAL,
-                   "a projector of %td values was kept as %td bytes", items, bytes);
+                   "a projector of %td values was cached as %td bytes", items, bytes);
         BB_TRY(bb_thread_copy(mirror->projector, kept, (size_t)items * sizeof *kept));
         mirror->dropped_modes = (bb_index)kept[items];
     }

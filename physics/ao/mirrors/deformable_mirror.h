@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A deformable mirror in Fried geometry with a truth sensor: actuators on the lenslet corners,
-// their influence functions, and the projection of slopes onto voltages.
+// A deformable mirror in Fried geometry with a truth sensor: actuators at the lenslet corners,
+// their influence functions, and the projection of slopes to voltages.
 //
-// The model is that of ecrc/moao. Of the (n + 1)^2 corners those are actuators whose radius rho, in
-// pupil radii, holds obstruction - 1/n < rho < 1 + 1.4/n. Influence f = 1 um exp(-rho^2 / (2
+// The model is that of ecrc/moao. Of the (n + 1)^2 corners, actuators are those whose radius rho,
+// in pupil radii, satisfies obstruction - 1/n < rho < 1 + 1.4/n. Influence f = 1 um exp(-rho^2 / (2
 // x0^2)), rho the distance from the actuator in pupil radii, x0 = sqrt(-2 / ln c) / n, coupling c =
 // 0.2. The interaction matrix is f's point difference over a subaperture (arcsec per volt); the
-// projector is its pseudo-inverse without singular values below the largest over `condition`. Under
-// a mask the actuators are the same; those that no valid subaperture sees fall below it. A mask or
-// a rule by flux may keep lenslets farther out: their corners are actuators, too.
+// projector is its pseudo-inverse without singular values below the largest over `condition`. With
+// a mask the actuators are the same; those that no valid subaperture measures are truncated. A mask
+// or a flux rule may keep lenslets farther out: their corners are actuators too.
 //
 // moao's condition is sqrt(30). But the largest singular value is 0.38 n times that of the tilts:
-// from 15 lenslets on they are dropped, and with them their share of the residual (an uncorrected
-// image at 10 um then has a Strehl ratio 30 % too high). Modes seen more weakly are piston, waffle
-// in slow envelopes (0.9 n and 0.5 n times below the largest) and actuators alone at the edge (34
-// times); keeping them only adds their errors. The usual condition is max(sqrt(30), n / 2).
+// from 15 lenslets on the tilts are dropped, and with them their part of the residual (an
+// uncorrected image at 10 um then has a Strehl ratio 30 % too high). More weakly measured modes are
+// piston, slowly modulated waffle (0.9 n and 0.5 n times below the largest) and isolated edge
+// actuators (34 times); keeping them only adds their errors. The default condition is max(sqrt(30),
+// n / 2).
 #ifndef BB_PHYSICS_AO_MIRRORS_DEFORMABLE_MIRROR_H
 #define BB_PHYSICS_AO_MIRRORS_DEFORMABLE_MIRROR_H
 
 #include "core/need.h"
 #include "physics/ao/pupil.h"
 
-/// Influence of an actuator on its neighbour, over that on itself.
+/// Influence of an actuator at its neighbour, relative to its own position.
 #define BB_DEFORMABLE_MIRROR_COUPLING 0.2
 
 typedef struct bb_deformable_mirror {
     double diameter_m;
     bb_index lenslets;
-    double condition; ///< largest over smallest singular value kept, at most
+    double condition; ///< upper limit of largest over smallest singular value
     bb_index actuator_count;
     bb_index measurement_count; ///< of the truth sensor, x slopes then y slopes
     bb_index dropped_modes;
@@ -37,19 +38,20 @@ typedef struct bb_deformable_mirror {
     double *projector; ///< Dx [actuator_count][measurement_count], volts per arcsec
 } bb_deformable_mirror;
 
-/// Builds mirror and projector; `condition` > 1, or NaN for the usual one. What it costs:
-/// mirror_projector.h. Errors: BB_MEMORY, BB_INVALID (no actuator or subaperture, none that sees
-/// the other), BB_UNSUPPORTED (over 46,340 actuators, 240 lenslets without obstruction: LAPACK
-/// counts in 32 bits; refused before anything is allocated), BB_INTERNAL (LAPACK did not converge).
+/// Creates mirror and projector; `condition` > 1, or NaN for the default. For its cost see
+/// mirror_projector.h. Errors: BB_MEMORY, BB_INVALID (no actuator or subaperture, or none that
+/// interact), BB_UNSUPPORTED (more than 46,340 actuators, 240 lenslets without obstruction: LAPACK
+/// uses 32-bit indices; rejected before anything is allocated), BB_INTERNAL (LAPACK did not
+/// converge).
 BB_CHECKED bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil,
                                                  bb_index lenslets, double condition,
                                                  bb_deformable_mirror *out);
 
-/// What the mirror takes while it is inverted, and what stays: the projector.
+/// Need of inverting the mirror, and of the projector alone.
 bb_need bb_deformable_mirror_need(const bb_pupil *pupil, bb_index lenslets);
 bb_need bb_deformable_mirror_resident(const bb_pupil *pupil, bb_index lenslets);
 
-/// Actuators of a mirror, without building it.
+/// Number of actuators of a mirror, without creating it.
 bb_index bb_deformable_mirror_actuators(const bb_pupil *pupil, bb_index lenslets);
 
 /// Their corners, 0..lenslets along x and along y, [bb_deformable_mirror_actuators(...)] each.

@@ -32,7 +32,7 @@ done:
     return status;
 }
 
-// Weights of the cubic through four samples at 0, 1, 2, 3, `t` from the first (Lagrange).
+// Lagrange weights of the cubic through four samples at 0, 1, 2, 3, `t` from the first.
 static void weigh(double t, double weight[BB_INFLUENCE_POINTS])
 {
     weight[0] = -(t - 1.0) * (t - 2.0) * (t - 3.0) / 6.0;
@@ -41,7 +41,7 @@ static void weigh(double t, double weight[BB_INFLUENCE_POINTS])
     weight[3] = t * (t - 1.0) * (t - 2.0) / 6.0;
 }
 
-// First of the four samples of an axis; weights are 0 off the grid, whose rounding is forgiven.
+// First of the four samples of an axis; weights are 0 off the grid, with a tolerance for rounding.
 static bb_index find_axis(bb_index count, double spacing_m, double distance_m,
                           double weight[BB_INFLUENCE_POINTS])
 {
@@ -143,7 +143,7 @@ void bb_influence_cube_centres(const bb_influence_cube *cube, double *x_m, doubl
         double weight = 0.0;
         double sums[2] = {0.0, 0.0};
         for (bb_index i = 0; i < points_of(cube); ++i) {
-            const double share = map[i] / peak; // its square is a number, whatever the unit
+            const double share = map[i] / peak; // its square is finite in any unit
             const bb_index column = i % cube->columns;
             const bb_index row = i / cube->columns;
             weight += share * share;

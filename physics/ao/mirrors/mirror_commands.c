@@ -9,8 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-// Columns of Ctm and rows of R' worked on at a time: fixed, so that the bits do not depend on the
-// threads.
+// Columns of Ctm and rows of R' per block: fixed, so that the bits do not depend on the threads.
 enum { COLUMNS = 128, ROWS = 64 };
 
 static void weigh(const bb_ao_config *config, bb_mirror_commands *commands)
@@ -39,7 +38,7 @@ static void stack_up(const bb_mirror_commands *commands, double *stacked)
     }
 }
 
-// From the pseudo-inverse of the stacked matrices to F w_p D_p^T.
+// Converts the pseudo-inverse of the stacked matrices to F w_p D_p^T.
 static void weigh_projector(bb_mirror_commands *commands)
 {
     double *next = commands->projector;
@@ -53,7 +52,7 @@ static void weigh_projector(bb_mirror_commands *commands)
     }
 }
 
-// Where all mirrors' actuators stand, [2][actuators] in m, and of which mirror each is.
+// Positions of all mirrors' actuators, [2][actuators] in m, and the mirror of each.
 static void list_places(const bb_mirror_stack *stack, double *from_axis, bb_index *mirrors)
 {
     for (bb_index k = 0; k < stack->mirror_count; ++k) {
@@ -163,7 +162,7 @@ void bb_mirror_commands_destroy(bb_mirror_commands **owner)
 bb_need bb_mirror_commands_resident(const bb_ao_config *config, double slopes, double corrected)
 {
     const double actuators = bb_mirror_stack_actuators(config);
-    // Told of: three times as many as along an edge, and those that no slope can see.
+    // Reported modes: three times as many as along an edge, and those that no slope measures.
     const double modes = 3.0 * ceil(sqrt(actuators)) + fmax(0.0, actuators - corrected);
     const bb_need matrices = {.host_bytes =
                                   sizeof(double) * actuators * (slopes + corrected + modes) +
@@ -186,7 +185,8 @@ static double weight_at(const bb_ao_config *config, double x_arcsec, double y_ar
     return sum;
 }
 
-// Whether both reflections are likely kept: those of the field, of the pupil and of the mirrors.
+// Whether both reflection symmetries are likely to hold: those of the field, of the pupil and of
+// the mirrors.
 static bool is_even(const bb_ao_config *config)
 {
     bool even = config->pupil_mask == NULL;
@@ -211,7 +211,7 @@ bb_need bb_mirror_commands_need(const bb_ao_config *config, double slopes, doubl
         2.0e-8 * slopes * actuators + 6.0 * corrected * actuators * actuators / BB_NEED_FP64_RATE;
     const bb_need stacked = {.host_bytes = sizeof(double) * (corrected + 3.0) * actuators,
                              .seconds = seconds};
-    // Memory where they are not kept, after all.
+    // Memory for the case that they do not hold.
     bb_need projector = bb_mirror_projector_need((bb_index)actuators, false);
     projector.seconds = bb_mirror_projector_need((bb_index)actuators, is_even(config)).seconds;
     return bb_need_together(
@@ -227,7 +227,7 @@ typedef struct gathering {
     double *out;
 } gathering;
 
-// A panel of columns of B, the directions one after the other.
+// Computes a panel of columns of B, over the directions.
 static bb_status gather(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
@@ -305,8 +305,8 @@ bb_status bb_mirror_commands_apply_influence(const bb_mirror_commands *commands,
 
 enum { POLYNOMIALS = 6 };
 
-// Fractions of the squared strokes of a mode: the least in polynomials for a plate-scale mode, and
-// the most in one mirror for opposed ones.
+// Fractions of a mode's squared strokes: the minimum in polynomials for a plate-scale mode, and the
+// maximum in one mirror for opposed ones.
 static const double least_share = 0.5;
 static const double most_alone = 0.9;
 
@@ -316,8 +316,8 @@ static const bb_plate_shape shapes[POLYNOMIALS] = {BB_PLATE_PISTONS,    BB_PLATE
                                                    BB_PLATE_TILTS,      BB_PLATE_CURVATURES,
                                                    BB_PLATE_CURVATURES, BB_PLATE_CURVATURES};
 
-// Orthonormal polynomials over the actuators of a mirror, [POLYNOMIALS][count]: Gram and Schmidt,
-// twice. Of few actuators the last ones are zero.
+// Orthonormal polynomials over the actuators of a mirror, [POLYNOMIALS][count], by two Gram-Schmidt
+// passes. With few actuators the last ones are zero.
 static void make_polynomials(const bb_conjugate_mirror *mirror, double *basis)
 {
     const int count = (int)mirror->count;
@@ -342,8 +342,8 @@ static void make_polynomials(const bb_conjugate_mirror *mirror, double *basis)
     }
 }
 
-// The square of a mode's strokes, volts times the most that one makes, over that of the first
-// mirror: mirrors of unlike strokes oppose each other by unlike volts.
+// Squared strokes of a mode, volts times the peak influence, relative to the first mirror: mirrors
+// of unequal strokes oppose each other by unequal volts.
 static double measure_strokes(const bb_mirror_stack *stack, const double *volts)
 {
     double sum = 0.0;
@@ -356,7 +356,7 @@ static double measure_strokes(const bb_mirror_stack *stack, const double *volts)
     return sum;
 }
 
-// Adds the shares of one mirror to those of every weak mode.
+// Adds the fractions of one mirror to those of every weak mode.
 static bb_status add_shares(const bb_mirror_commands *commands, bb_index k, bb_plate_mode *modes)
 {
     bb_status status = BB_OK;
@@ -384,7 +384,7 @@ done:
     return status;
 }
 
-// Completes a mode; whether it is of plate scale and stands by the condition.
+// Completes a mode; returns whether it is a plate-scale mode near the condition.
 static bool matters(const bb_mirror_commands *commands, bb_plate_mode *mode)
 {
     const double step = mode->ratio * commands->condition;
@@ -403,7 +403,7 @@ bb_status bb_plate_modes_find(const bb_mirror_commands *commands, bb_plate_mode 
 {
     bb_status status = BB_OK;
     const bb_weak_modes *weak = &commands->weak;
-    bb_plate_mode *modes = NULL; // [weak->count], those found first
+    bb_plate_mode *modes = NULL; // [weak->count], found first
     bb_index found = 0;
     BB_TRY(BB_ZEROED(weak->count, &modes));
     for (bb_index k = 0; k < commands->stack.mirror_count; ++k) {

@@ -12,32 +12,32 @@
 
 enum { BLOCK = 256, GROUP = 64, SOLVED = 128 };
 
-// A block in tridiagonal form, kept for its eigenvectors.
+// A block in tridiagonal form, stored for its eigenvectors.
 typedef struct tridiagonal {
     bb_index size;
     double *reflected; // [size][size]
     double *diagonal;  // [size], beside [size], reflections [size]
     double *beside;
     double *reflections;
-    bb_index first;          // value of the inversion
+    bb_index first;          // offset in the inversion's values
     bb_index dropped, found; // modes
-    bb_index row;            // of its first dropped mode
-    bb_index weak_row;       // of the first one that is wanted but stays
+    bb_index row;            // row of its first dropped mode
+    bb_index weak_row;       // row of the first requested mode that is not dropped
 } tridiagonal;
 
-// Modes are coordinates in the basis of parities, zero outside the block of their parity.
+// Modes are coordinates in the parity basis, zero outside the block of their parity.
 typedef struct inversion {
     bb_index slopes, actuators;
     double condition, margin;
     double *interaction; // [slopes][actuators]; after the solve the projector's transpose
-    bool *moved;         // [groups of slopes][blocks of actuators] any entry is not zero
-    double *gram;        // D^T D [actuators][actuators], until it is folded
+    bool *moved;         // [groups of slopes][blocks of actuators] whether any entry is nonzero
+    double *gram;        // D^T D [actuators][actuators], until it is split into blocks
     bb_parity_basis basis;
     double *blocks[BB_PARITIES]; // [size][size] of D^T D, then their factors
     double *values;              // [actuators] s^2, block after block, increasing in each
-    double largest;              // of them
+    double largest;              // of the values
     bb_index dropped;
-    bb_index found;  // modes wanted, the dropped ones first
+    bb_index found;  // requested modes, the dropped ones first
     double *modes;   // Q, [found][actuators]
     double *squares; // [found] s^2 of them
     tridiagonal forms[BB_PARITIES];
@@ -69,7 +69,7 @@ static bb_status mark(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// The next run of slopes, from `begin` on, that both blocks of actuators move; empty: none.
+// The next run of slopes, from `begin` on, moved by both blocks of actuators; empty: none.
 static bb_index find_run(const inversion *work, bb_index row, bb_index column, bb_index *begin)
 {
     const bb_index blocks = blocks_of(work->actuators);
@@ -87,7 +87,8 @@ static bb_index find_run(const inversion *work, bb_index row, bb_index column, b
     return least(GROUP * group, work->slopes);
 }
 
-// Block row of the lower triangle of D^T D, and its mirror image. An actuator moves few slopes.
+// Block row of the lower triangle of D^T D, and its mirror image. Sparse: an actuator moves few
+// slopes.
 static bb_status multiply(void *context, bb_index tile)
 {
     const inversion *work = context;
@@ -128,8 +129,8 @@ done:
     return status;
 }
 
-// dsymv of OpenBLAS for SSE2 reads ahead, past the end of its vectors and matrix: without room
-// behind them that is a fault where they end with a mapped page.
+// OpenBLAS's dsymv for SSE2 reads past the end of its vectors and matrix: without padding this
+// faults if they end at a mapped page.
 enum { READ_AHEAD = 16 };
 
 static void release_forms(inversion *work)
@@ -175,7 +176,8 @@ done:
     return status;
 }
 
-// Dropped modes of each block, other modes to compute, and their places.
+// Counts the dropped modes of each block and the other modes to compute, and assigns their
+// positions.
 static void choose(inversion *work)
 {
     const double least_kept = work->largest / (work->condition * work->condition);
@@ -200,7 +202,7 @@ static void choose(inversion *work)
     }
 }
 
-// The modes of one block, into their rows.
+// Computes the modes of one block, into their rows.
 static bb_status find_modes(void *context, bb_index block)
 {
     bb_status status = BB_OK;
@@ -240,7 +242,7 @@ done:
     return status;
 }
 
-// Lifts the dropped modes of a block of D^T D to its largest eigenvalue, and factors it.
+// Raises the dropped modes of a block of D^T D to its largest eigenvalue, and factors it.
 static bb_status factor(void *context, bb_index block)
 {
     const inversion *work = context;
@@ -257,7 +259,7 @@ static bb_status factor(void *context, bb_index block)
     return hold_info(LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', k, matrix, k), "dpotrf", k);
 }
 
-// D^T D in blocks of parities: of one block it is the block.
+// Splits D^T D into blocks of parities; a single block is D^T D itself.
 static bb_status fold(const bb_actuator_places *places, inversion *work)
 {
     bb_status status = BB_OK;
@@ -276,8 +278,8 @@ done:
     return status;
 }
 
-// Eigenvalues of D^T D, all, the eigenvectors of those to be dropped or up to the margin above, and
-// the factors without them.
+// All eigenvalues of D^T D, the eigenvectors of the modes to be dropped or up to the margin above,
+// and the factors without them.
 static bb_status decompose(inversion *work)
 {
     bb_status status = BB_OK;
@@ -301,7 +303,7 @@ done:
     return status;
 }
 
-// The first column in which any of some rows is not zero; `columns`: none.
+// First nonzero column of some rows; `columns`: none.
 static bb_index find_first(const double *values, bb_index rows, bb_index stride, bb_index columns)
 {
     bb_index first = columns;
@@ -316,7 +318,7 @@ static bb_index find_first(const double *values, bb_index rows, bb_index stride,
 }
 
 // Columns begin..end of Dx from those rows of D, which it overwrites. The forward substitution
-// begins where they do.
+// starts at the first nonzero one.
 static bb_status solve(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
@@ -355,11 +357,11 @@ done:
     return status;
 }
 
-// Memory of one block: D^T D, its copy in tridiagonal form, and modes twice. Of four: D^T D beside
-// the blocks, then those and their copies.
+// Memory of one block: D^T D, its copy in tridiagonal form, and the modes twice. With four: D^T D
+// next to the blocks, then those and their copies.
 bb_need bb_mirror_projector_need(bb_index actuators, bool is_even)
 {
-    static const double seconds_per_actuator3 = 3.0e-10; // of the tridiagonal form, one thread
+    static const double seconds_per_actuator3 = 3.0e-10; // of the tridiagonal reduction, one thread
     const double k = (double)actuators;
     const double modes = ceil(sqrt(k));
     const double squares = is_even ? 1.25 : 2.0;
@@ -392,7 +394,7 @@ static int compare_squares(const void *a, const void *b)
                                         : (one->row > other->row) - (one->row < other->row);
 }
 
-// The modes found, in actuators, from the weakest on.
+// The modes found, in actuators, weakest first.
 static bb_status keep_weak(inversion *work, bb_weak_modes *weak)
 {
     bb_status status = BB_OK;

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The truncated pseudo-inverse of an interaction matrix D, from slopes to voltages.
+// Truncated pseudo-inverse of an interaction matrix D, from slopes to voltages.
 //
 // Singular values s below the largest over a condition are dropped. With D^T D = V s^2 V^T and Q
-// the few right singular vectors dropped,
+// the few dropped right singular vectors,
 //   Dx = (I - Q Q^T) (D^T D + Q (s_1^2 - s_Q^2) Q^T)^-1 D^T,
-// whose inverse has at most the square of the condition, some thousands: a Cholesky factor does,
-// and of the eigenvectors only Q is made. Against the singular value decomposition Dx agrees to
-// 1e-10. Products and solves run in blocks over the threads.
+// whose inverted matrix has at most the square of the condition, some thousands: a Cholesky factor
+// suffices, and only Q is computed of the eigenvectors. Dx agrees with the singular value
+// decomposition to 1e-10. Products and solves run in blocks over the threads.
 //
-// D is dense in memory, but an actuator of the usual mirrors moves few slopes: D^T D leaves out
-// blocks of zeros, and substitutions begin at the first actuator that moves a range of slopes.
+// D is stored dense, but an actuator of the usual mirrors moves few slopes: D^T D skips blocks of
+// zeros, and substitutions begin at the first actuator that moves a range of slopes.
 //
 // The reduction of D^T D to tridiagonal form runs on one thread, 4/3 k^3 operations for k
-// actuators; where actuators stand in reflections that D^T D keeps, each pair of parities is a
-// problem of a quarter of them (bb_parity_basis), and the four, a sixteenth of the operations, run
-// side by side. The numbers alone decide, so the bits do not depend on the threads.
+// actuators; if actuators have reflection symmetries that D^T D shares, each pair of parities is a
+// problem of a quarter of them (bb_parity_basis), and the four, a sixteenth of the operations each,
+// run in parallel. This choice depends on the values only, so the bits do not depend on the
+// threads.
 #ifndef BB_PHYSICS_AO_MIRRORS_MIRROR_PROJECTOR_H
 #define BB_PHYSICS_AO_MIRRORS_MIRROR_PROJECTOR_H
 
@@ -24,27 +25,27 @@
 
 #include <stdbool.h>
 
-// Patterns of actuators that are even or odd under the reflections of where they stand.
+// Patterns of actuators that are even or odd under reflections of their positions.
 //
-// Where mirrors and their sensors, towards all directions, look the same from the other side of an
-// axis, D^T D does not couple even patterns with odd ones. With both axes it falls apart into four
-// blocks of a quarter of the actuators, one a pair of parities, whose eigenproblems take a
-// sixteenth of the work and run side by side; with one axis, or only the turn by 180 degrees, into
-// two. A basis vector is an orbit of actuators, each with 1 / sqrt(size) or its negative: the basis
-// is orthonormal, so eigenvalues, eigenvectors and inverses carry over exactly. Without a symmetry
-// there is one block, of the actuators themselves, and nothing is computed otherwise than without a
-// basis.
+// If mirrors and their sensors, in all directions, are symmetric about an axis, D^T D does not
+// couple even patterns with odd ones. With both axes it splits into four blocks of a quarter of the
+// actuators, one per pair of parities, whose eigenproblems take a sixteenth of the work and run in
+// parallel; with one axis, or only the rotation by 180 degrees, into two. A basis vector is an
+// orbit of actuators, each with +-1 / sqrt(size): the basis is orthonormal, so eigenvalues,
+// eigenvectors and inverses carry over exactly. Without a symmetry there is one block, the
+// actuators themselves, and the computation is the same as without a basis.
 
 enum { BB_PARITIES = 4, BB_PARITY_ORBIT = 4 };
 
-/// Where actuators stand, from the point that a reflection keeps, in any one unit; all borrowed.
+/// Positions of actuators relative to the fixed point of the reflections, in any one unit; all
+/// borrowed.
 typedef struct bb_actuator_places {
     const double *x;        ///< [actuators]
     const double *y;        ///< [actuators]
-    const bb_index *mirror; ///< [actuators] within which a reflection is looked for; NULL: one
+    const bb_index *mirror; ///< [actuators]: reflections map within a mirror; NULL: one mirror
 } bb_actuator_places;
 
-/// One basis vector: `size` actuators of equal share.
+/// One basis vector: `size` actuators of equal weight.
 typedef struct bb_parity_vector {
     int size;
     bb_index member[BB_PARITY_ORBIT];
@@ -53,40 +54,40 @@ typedef struct bb_parity_vector {
 
 /// Zero-initialise; release with bb_parity_basis_release.
 typedef struct bb_parity_basis {
-    bb_index count;                  ///< actuators, and basis vectors
+    bb_index count;                  ///< number of actuators and of basis vectors
     int blocks;                      ///< 1, 2 or 4
-    bb_index first[BB_PARITIES + 1]; ///< block b holds vectors first[b] to first[b + 1]
+    bb_index first[BB_PARITIES + 1]; ///< block b has vectors first[b] to first[b + 1]
     bb_parity_vector *vectors;       ///< [count]; NULL: the actuators themselves
 } bb_parity_basis;
 
-/// The basis of all reflections that both `places` and `gram` [count][count], symmetric, keep: the
-/// former to 1e-7 of the farthest coordinate, the latter entry by entry to 1e-12 of its largest
+/// The basis of all reflection symmetries of both `places` and `gram` [count][count], symmetric:
+/// the former to 1e-7 of the largest coordinate, the latter entry by entry to 1e-12 of its largest
 /// diagonal entry. `places` NULL: one block. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_parity_basis_create(bb_index count, const bb_actuator_places *places,
                                             const double *gram, bb_parity_basis *out);
 void bb_parity_basis_release(bb_parity_basis *basis);
 
-/// What it takes for `count` actuators, while it is made.
+/// Need of creating it for `count` actuators.
 bb_need bb_parity_basis_need(bb_index count);
 
 bb_index bb_parity_basis_size(const bb_parity_basis *basis, int block);
 
-/// Block `block` of a matrix [count][count] in this basis, out [size][size]. Bits do not depend on
-/// the threads.
+/// Block `block` of a matrix [count][count] in this basis, out [size][size]. The bits do not depend
+/// on the threads.
 BB_CHECKED bb_status bb_parity_basis_fold(const bb_parity_basis *basis, int block,
                                           const double *matrix, double *out);
 
-/// Rows of actuators [rows][count] to coordinates in this basis, in place, and back. Errors:
-/// BB_MEMORY.
+/// Converts rows of actuators [rows][count] to coordinates in this basis, in place, and back.
+/// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_parity_basis_forward(const bb_parity_basis *basis, bb_index rows,
                                              double *values);
 BB_CHECKED bb_status bb_parity_basis_inverse(const bb_parity_basis *basis, bb_index rows,
                                              double *values);
 
-/// The weakest modes of an interaction matrix: those dropped and those not `margin` times above
-/// them. Zero-initialise but for the margin; release with bb_weak_modes_release.
+/// The weakest modes of an interaction matrix: the dropped ones and those within a factor `margin`
+/// above. Zero-initialise except for the margin; release with bb_weak_modes_release.
 typedef struct bb_weak_modes {
-    double margin; ///< asked for: of singular values, 1 or more
+    double margin; ///< input: in singular values, 1 or more
     bb_index count;
     double *ratios; ///< [count] singular values over the largest, increasing
     double *volts;  ///< [count][actuators], each of norm 1
@@ -94,18 +95,18 @@ typedef struct bb_weak_modes {
 
 void bb_weak_modes_release(bb_weak_modes *modes);
 
-/// Writes `projector` [actuators][slopes] from `interaction` [slopes][actuators], which is
-/// overwritten, and counts the modes dropped. `places` says where actuators stand; NULL: nobody
-/// knows. `weak` may be NULL. Errors: BB_MEMORY, BB_INVALID (no actuator moves a slope),
-/// BB_INTERNAL (LAPACK did not converge).
+/// Computes `projector` [actuators][slopes] from `interaction` [slopes][actuators], which is
+/// overwritten, and counts the dropped modes. `places` are the actuators' positions; NULL: unknown.
+/// `weak` may be NULL. Errors: BB_MEMORY, BB_INVALID (no actuator moves a slope), BB_INTERNAL
+/// (LAPACK did not converge).
 BB_CHECKED bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double condition,
                                               const bb_actuator_places *places, double *interaction,
                                               double *projector, bb_index *dropped,
                                               bb_weak_modes *weak);
 
-/// What it takes beside the two matrices, with room for as many modes to be dropped as there are
-/// actuators along an edge: more than the usual condition drops. `is_even`: both reflections are
-/// known to be kept. What LAPACK takes for itself is not counted: its blocks times the actuators.
+/// Need without the two matrices, for as many dropped modes as there are actuators along an edge:
+/// more than the default condition drops. `is_even`: both reflections are known symmetries.
+/// LAPACK's own workspace, its block size times the actuators, is not counted.
 bb_need bb_mirror_projector_need(bb_index actuators, bool is_even);
 
 #endif

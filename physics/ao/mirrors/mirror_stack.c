@@ -20,7 +20,7 @@ static bb_index truth_lenslets(const bb_ao_config *config)
     return lenslets == BB_INTEGER_UNSET ? config->sensors->lenslets : lenslets;
 }
 
-// Distance from the axis of the farthest direction that is corrected.
+// Distance from the axis of the farthest corrected direction.
 static double field_rad(const bb_ao_config *config)
 {
     double field = 0.0;
@@ -39,7 +39,7 @@ static double outer_radius(const bb_ao_config *config, const bb_conjugate_config
            0.7 * mirror->pitch_m;
 }
 
-// Actuators of the grid, written where there is room for them.
+// Positions of the grid's actuators, stored if the arrays are not NULL.
 static bb_index lay_grid(double pitch_m, double radius_m, double *x_m, double *y_m)
 {
     const bb_index reach = (bb_index)floor(radius_m / pitch_m);
@@ -61,7 +61,7 @@ static bb_index lay_grid(double pitch_m, double radius_m, double *x_m, double *y
     return count;
 }
 
-// A mirror of so many actuators that the grid is not worth counting has about as many as squares.
+// Number of actuators; for a grid too large to enumerate, estimated from its area.
 static double count_actuators(const bb_ao_config *config, bb_index index)
 {
     const bb_conjugate_config *mirror = &config->mirrors[index];
@@ -94,7 +94,7 @@ bb_need bb_mirror_stack_need(const bb_ao_config *config)
                                    2.0 * bb_mirror_stack_actuators(config) * sizeof(double)};
 }
 
-// On the corners of the lenslets, as the one mirror of deformable_mirror.h has them.
+// At the corners of the lenslets, as in deformable_mirror.h.
 static bb_status lay_corners(const bb_ao_config *config, bb_conjugate_mirror *mirror)
 {
     bb_status status = BB_OK;
@@ -213,8 +213,8 @@ typedef struct poking {
     double *matrix;
 } poking;
 
-// The middle of a subaperture on a mirror's conjugate, and the way from it to the ends of its slope
-// along the grid's x and along its y.
+// Centre of a subaperture on a mirror's conjugate, and the offsets to the ends of its slope along
+// the grid's x and y.
 typedef struct footprint {
     double x, y;
     double along[2], across[2];
@@ -232,7 +232,7 @@ static footprint find_footprint(const bb_conjugate_mirror *mirror, const bb_sens
     return spot;
 }
 
-// Where either end of the slopes along x and along y lies among the samples.
+// Positions among the samples of either end of the slopes along x and along y.
 typedef struct cube_ends {
     bb_influence_place plus[2], minus[2];
 } cube_ends;
@@ -256,7 +256,7 @@ static double cube_difference(const bb_influence_cube *cube, bb_index actuator,
            bb_influence_cube_value(cube, actuator, &ends->minus[axis]);
 }
 
-// The slopes of one subaperture for a volt on each actuator of one mirror.
+// Slopes of one subaperture for a volt on each actuator of one mirror.
 static void poke_mirror(const bb_conjugate_mirror *mirror, const bb_sensor *sensor, bb_index i,
                         double *x_slopes, double *y_slopes)
 {
@@ -276,7 +276,7 @@ static void poke_mirror(const bb_conjugate_mirror *mirror, const bb_sensor *sens
     }
 }
 
-// The same of influence functions of its own.
+// As poke_mirror, for a mirror with its own influence functions.
 static void poke_cube(const bb_conjugate_mirror *mirror, const bb_sensor *sensor, bb_index i,
                       double *x_slopes, double *y_slopes)
 {
@@ -289,7 +289,7 @@ static void poke_cube(const bb_conjugate_mirror *mirror, const bb_sensor *sensor
     }
 }
 
-// Whether an actuator of one mirror makes a slope of one subaperture of a truth sensor.
+// Whether an actuator of one mirror affects a slope of one subaperture of a truth sensor.
 static bool moves_gaussian(const bb_conjugate_mirror *mirror, const bb_sensor *truth, bb_index i)
 {
     const double half = 0.5 * truth->size_m;
@@ -335,7 +335,7 @@ bool bb_mirror_stack_moves(const bb_mirror_stack *stack, const bb_sensor *truth)
     return false;
 }
 
-// How far from the axis a sensor sees a mirror, along x and along y; one above its star not at all.
+// Extent of a sensor's footprint on a mirror along x and y; none above its star.
 static void find_reach(const bb_conjugate_mirror *mirror, const bb_sensor *sensor, double out[2])
 {
     const bb_index count = mirror->height_m < sensor->star.altitude_m ? sensor->count : 0;
@@ -360,18 +360,17 @@ static bb_status cover_mirror(const bb_conjugate_mirror *mirror, bb_index index,
         if (seen[axis] <= grid[axis] * (1.0 + 1e-9)) {
             continue;
         }
-        BB_REQUIRE(
-            !corrected, BB_INVALID,
-            "mirrors[%td].influence: the grid of %td x %td samples %.6g m apart reaches %.6g "
-            "m from the axis along %c, expected %.6g m: that far %s sees the conjugate at "
-            "%.6g m",
-            index, cube->rows, cube->columns, cube->spacing_m, grid[axis], letter, seen[axis], who,
-            mirror->height_m);
+        BB_REQUIRE(!corrected, BB_INVALID,
+                   "mirrors[%td].influence: the grid of %td x %td samples %.6g m apart reaches "
+                   "%.6g m from the axis along %c, expected %.6g m: the footprint of %s on the "
+                   "conjugate at %.6g m",
+                   index, cube->rows, cube->columns, cube->spacing_m, grid[axis], letter,
+                   seen[axis], who, mirror->height_m);
         const double rim = bb_influence_cube_rim(cube) / mirror->stroke_m;
         BB_REQUIRE(rim <= most_rim, BB_INVALID,
                    "mirrors[%td].influence: %.2g of the peak at the rim of the grid, %.6g m from "
-                   "the axis along %c, expected at most %g: %s sees the conjugate at %.6g m out to "
-                   "%.6g m",
+                   "the axis along %c, expected at most %g: the footprint of %s on the conjugate "
+                   "at %.6g m extends to %.6g m",
                    index, rim, grid[axis], letter, most_rim, who, mirror->height_m, seen[axis]);
     }
 done:

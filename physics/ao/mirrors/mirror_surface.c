@@ -175,7 +175,7 @@ void bb_mirror_surface_release(bb_mirror_surface *surface)
     BB_RELEASE(&surface->position_m);
 }
 
-// Adds the wavefront of a mirror of Gaussian influence to `wavefront`.
+// Adds the wavefront of a mirror with Gaussian influence to `wavefront`.
 static bb_status add_grid(const bb_mirror_surface *surface, const bb_mirror_view *view,
                           const double *volts, double *wavefront)
 {
@@ -193,12 +193,12 @@ done:
     return status;
 }
 
-// The same of a mirror with influence functions of its own.
+// As add_grid, for a mirror with its own influence functions.
 static bb_status add_cube(const bb_mirror_surface *surface, const bb_mirror_view *view,
                           const double *volts, double *wavefront)
 {
     bb_status status = BB_OK;
-    bb_influence_cube sum = *view->mirror->cube; // one map, of all actuators
+    bb_influence_cube sum = *view->mirror->cube; // one map, summed over all actuators
     const bb_index samples = sum.rows * sum.columns;
     sum.actuator_count = 1;
     sum.values = NULL;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wavefront that a stack of mirrors makes towards a direction, on the points of the pupil.
+// Wavefront of a stack of mirrors in a direction, on the points of the pupil.
 //
-// Point x of the pupil sees a mirror at height h at x + h p (mirror_stack.h): with f_a the
+// Point x of the pupil maps to x + h p on a mirror at height h (mirror_stack.h): with f_a the
 // influence of actuator a and v its voltage, W(x) = sum_mirrors sum_a f_a(x + h p) v_a. Gaussian
-// mirrors with actuators on a square grid: two matrix products a mirror, as one mirror. Mirrors
-// with influence functions of their own: the sum over actuators on their samples, then its
+// mirrors with actuators on a square grid: two matrix products per mirror, as for one mirror.
+// Mirrors with their own influence functions: the sum over actuators on their samples, then its
 // interpolation.
 #ifndef BB_PHYSICS_AO_MIRRORS_MIRROR_SURFACE_H
 #define BB_PHYSICS_AO_MIRRORS_MIRROR_SURFACE_H
@@ -22,16 +22,16 @@ typedef struct bb_mirror_shape {
     const bb_deformable_mirror *mirror;
     bb_index points; ///< along an edge
     double *fall;    ///< g [points][lenslets + 1]
-    bb_index *first; ///< [lenslets + 2] of the actuators on each row of corners
+    bb_index *first; ///< [lenslets + 2] first actuator on each row of corners
 } bb_mirror_shape;
 
-/// The grid's points stand at `position_m` [points] along both axes, from the middle of the pupil.
+/// The grid's points are at `position_m` [points] along both axes, from the centre of the pupil.
 /// Errors: BB_MEMORY. Release with bb_mirror_shape_release.
 BB_CHECKED bb_status bb_mirror_shape_create(const bb_deformable_mirror *mirror, bb_index points,
                                             const double *position_m, bb_mirror_shape *out);
 void bb_mirror_shape_release(bb_mirror_shape *shape);
 
-/// Actuators on a grid with Gaussian influence towards a grid of points.
+/// Actuators on a grid with Gaussian influence, evaluated on a grid of points.
 typedef struct bb_influence_axes {
     bb_index points, rows, columns;
     const double *along_y; ///< g [points][rows]
@@ -40,7 +40,7 @@ typedef struct bb_influence_axes {
 } bb_influence_axes;
 
 /// Adds f(0) Gy V Gx^T to `wavefront` [points][points] (y by x, m); `volts` [rows][columns], 0
-/// where no actuator is. Errors: BB_MEMORY.
+/// without an actuator. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_mirror_shape_add(const bb_influence_axes *axes, const double *volts,
                                          double *wavefront);
 
@@ -51,10 +51,10 @@ BB_CHECKED bb_status bb_mirror_shape_make(const bb_mirror_shape *shape, const do
 /// The influence of all actuators at point (i, j), `out` [actuators], m of wavefront per volt.
 void bb_mirror_shape_influences(const bb_mirror_shape *shape, bb_index i, bb_index j, double *out);
 
-/// One mirror of the stack towards the direction.
+/// One mirror of the stack in the direction.
 typedef struct bb_mirror_view {
     const bb_conjugate_mirror *mirror;
-    bb_index columns, rows;      ///< of the grid that actuators stand on; of a cube 0
+    bb_index columns, rows;      ///< of the actuator grid; 0 for a cube
     bb_index *place;             ///< [count] row columns + column of an actuator in the grid
     double *along_x;             ///< g [points][columns]
     double *along_y;             ///< g [points][rows]
@@ -69,7 +69,7 @@ typedef struct bb_mirror_surface {
     bb_mirror_view *views; ///< [mirrors]
 } bb_mirror_surface;
 
-/// The grid's points stand at `position_m` [points] along both axes, from the middle of the pupil;
+/// The grid's points are at `position_m` [points] along both axes, from the centre of the pupil;
 /// (x_rad, y_rad) is the direction. Errors: BB_MEMORY. Release with bb_mirror_surface_release.
 BB_CHECKED bb_status bb_mirror_surface_create(const bb_mirror_stack *stack, double x_rad,
                                               double y_rad, bb_index points,

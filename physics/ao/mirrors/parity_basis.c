@@ -12,23 +12,23 @@
 enum { FLIP_X, FLIP_Y, TURN, REFLECTIONS };
 enum { HELD_ROWS = 64, FOLDED_ROWS = 32 };
 
-// Relative to the largest diagonal entry: rounding leaves 1e-14, a missing subaperture a percent.
+// Relative to the largest diagonal entry: rounding gives 1e-14, a missing subaperture a percent.
 static const double tolerance = 1e-12;
-// Relative to the farthest coordinate.
+// Relative to the largest coordinate.
 static const double place_step = 1e-7;
 
-// Where each reflection takes an actuator, and which of them the matrix keeps.
+// Image of each actuator under each reflection, and which reflections are symmetries of the matrix.
 typedef struct reflecting {
     bb_index count;
     const double *gram;
     bb_index *image[REFLECTIONS]; // [count]
     bool kept[REFLECTIONS];
     double limit;
-    const bb_index *tried; // the image that is held against the matrix
+    const bb_index *tried; // the image being tested against the matrix
     bool *differs;         // [ranges of HELD_ROWS]
 } reflecting;
 
-// A place in steps of places that are one.
+// A position in units of the matching tolerance.
 typedef struct actuator_place {
     bb_index mirror;
     int64_t x, y;
@@ -52,7 +52,7 @@ static actuator_place place_of(const bb_actuator_places *places, bb_index actuat
                             .actuator = actuator};
 }
 
-// The actuator in the place of each one's reflection; false where there is none.
+// Finds the actuator at the reflected position of each one; false if one is missing.
 static bool reflect(const bb_actuator_places *places, double step, const actuator_place *sorted,
                     bb_index count, int reflection, bb_index *image)
 {
@@ -84,7 +84,7 @@ static bb_status hold_rows(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// Which reflections the matrix keeps.
+// Tests which reflections are symmetries of the matrix.
 static bb_status hold(reflecting *work)
 {
     bb_status status = BB_OK;
@@ -135,7 +135,7 @@ done:
     return status;
 }
 
-// Images of one actuator under both generators; the second is NULL where there is one.
+// Images of one actuator under both generators; the second is NULL if there is one.
 static void list_orbit(const bb_index *const generators[2], bb_index actuator, bb_index orbit[4])
 {
     orbit[0] = actuator;
@@ -144,7 +144,7 @@ static void list_orbit(const bb_index *const generators[2], bb_index actuator, b
     orbit[3] = generators[1] != NULL ? generators[1][orbit[1]] : orbit[1];
 }
 
-// The pattern of an orbit that has the signs of a block; size 0 where they cancel.
+// The pattern of an orbit with the signs of a block; size 0 if they cancel.
 static bb_parity_vector make_vector(const bb_index orbit[4], int block)
 {
     bb_parity_vector vector = {.size = 0};
@@ -277,7 +277,7 @@ bb_status bb_parity_basis_fold(const bb_parity_basis *basis, int block, const do
     return bb_thread_ranges(size, FOLDED_ROWS, fold_rows, &work);
 }
 
-// Coordinates of one row of actuators, or the row of coordinates.
+// Converts one row of actuators to coordinates, or back.
 static void convert(const bb_parity_basis *basis, bool enters, const double *source, double *target)
 {
     for (bb_index v = 0; v < basis->count; ++v) {

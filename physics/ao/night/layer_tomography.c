@@ -10,18 +10,18 @@
 // Covariance of slopes for layers of any strengths, as a matrix source:
 //   sum_l w_l C_l + N + V diag(variance) V^T,
 // C_l of a layer of unit strength, w_l strengths that may change between fills, N the noise of
-// subapertures and V the tilts of stars. The C_l are matrices in memory, or sources that are asked
-// every time. Everything but `source` is borrowed and must outlive it; `weight` and `noise` may
-// change while nothing is filled.
+// subapertures and V the tilts of stars. The C_l are matrices in memory, or sources evaluated at
+// every fill. Everything except `source` is borrowed and must outlive it; `weight` and `noise` may
+// change between fills.
 typedef struct layer_mixture {
     bb_index layer_count;
     const bb_matrix_source *const *layers; // [layer_count]; NULL: all are in `held`
     const double *held;                    // [layer_count][rows][columns], or NULL
     const double *weight;                  // [layer_count]
-    const bb_sensor_array *guides;         // whose noise and tilts are added; NULL: none
+    const bb_sensor_array *guides;         // adds their noise and tilts; NULL: none
     const bb_measurement_noise *noise;     // NULL: none
     const bb_tilt_vectors *tilts;          // NULL: none
-    bb_matrix_source source;               // layer_mixture_start makes it
+    bb_matrix_source source;               // set by layer_mixture_start
 } layer_mixture;
 
 static void add_row(double weight, const double *layer, bb_index count, double *out)
@@ -72,8 +72,8 @@ done:
     return status;
 }
 
-// Noise couples the two slopes of one subaperture: those of a sensor's subapertures whose slope
-// along axis `a` is in a row of the block and along `b` in a column.
+// Noise couples the two slopes of one subaperture: adds it for the sensor's subapertures whose
+// slope along axis `a` is in a row of the block and along `b` in a column.
 static void add_sensor_noise(const bb_sensor *sensor, const bb_slope_noise *noise, int a, int b,
                              bb_index row, bb_index column, bb_view out)
 {
@@ -132,8 +132,8 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     return BB_OK;
 }
 
-// Makes the source of a mixture whose other members are set, named and sized as `like`, one of
-// its layers or a matrix of the same slopes.
+// Initialises the source of a mixture whose other members are set, with the name and size of
+// `like`, one of its layers or a matrix of the same slopes.
 static void layer_mixture_start(layer_mixture *mixture, const bb_matrix_source *like)
 {
     mixture->source = (bb_matrix_source){.rows = like->rows,
@@ -145,26 +145,26 @@ static void layer_mixture_start(layer_mixture *mixture, const bb_matrix_source *
                                          .context = mixture};
 }
 
-// One layer of unit strength, and its covariances where they are not kept as matrices.
+// One layer of unit strength, with its covariances unless they are stored as matrices.
 typedef struct layer {
     bb_atmosphere atmosphere;
     bb_sensor_array guides;
     bb_slope_covariance *cmm;
     bb_sensor_array *truth;    // [targets]
-    bb_atmosphere *seen;       // [targets] by the truth sensor; borrows all
+    bb_atmosphere *seen;       // [targets] seen by the truth sensor; borrows all
     bb_slope_covariance **ctm; // [targets]
     bb_slope_covariance **ctt; // [targets]
 } layer;
 
-// Layers of one outer scale: their structure functions, and the atmosphere of them alone.
+// Layers of one outer scale: their structure functions, and the atmosphere of these layers only.
 typedef struct scale_group {
     double outer_scale_m;
     bb_structure_table structure;
-    bb_structure_table *corrected; // [targets] of those that own a point spread, with fitting
+    bb_structure_table *corrected; // [targets] that own a point spread, with fitting
     bb_atmosphere atmosphere;      // strengths and winds of the layers; borrows the structure
 } scale_group;
 
-// One of the matrices, of every layer.
+// One of the matrices, for every layer.
 typedef struct stack {
     double *held;                    // [layers][rows][columns], NULL: sources
     const bb_matrix_source **layers; // [layers], NULL: held
@@ -174,7 +174,7 @@ typedef struct stack {
 struct bb_layer_tomography {
     const bb_ao_config *config;
     const bb_tomography *base;
-    bb_tomography problem; // what is shown: borrows the base, and what is below
+    bb_tomography problem; // public problem: borrows the base and the members below
     bb_index layer_count, group_count;
     bool holds;
     layer *layers;       // [layers]
@@ -222,7 +222,7 @@ static void release_group(scale_group *group, bb_index targets)
     }
     BB_RELEASE(&group->corrected);
     bb_structure_table_release(&group->structure);
-    group->atmosphere.structure = (bb_structure_table){0}; // which was the group's
+    group->atmosphere.structure = (bb_structure_table){0}; // now owned by the group
     bb_atmosphere_release(&group->atmosphere);
 }
 
@@ -272,7 +272,7 @@ void bb_layer_tomography_destroy(bb_layer_tomography **layers)
     BB_RELEASE(&self->groups);
     BB_RELEASE(&self->weight);
     BB_RELEASE(&self->term);
-    self->atmosphere.structure = (bb_structure_table){0}; // which is the base's
+    self->atmosphere.structure = (bb_structure_table){0}; // owned by the base
     bb_atmosphere_release(&self->atmosphere);
     bb_tilt_vectors_release(&self->tilts);
     BB_RELEASE(layers);
@@ -284,7 +284,7 @@ static double pitch_of(const bb_layer_tomography *self, bb_index target)
            (double)self->base->targets[target].truth.sensors[0].lenslets;
 }
 
-// Structure functions of an outer scale and, to be set, the atmosphere of its layers.
+// Structure functions of an outer scale and the atmosphere of its layers, to be set.
 static bb_status make_group(bb_layer_tomography *self, const bb_profile_series *series,
                             scale_group *group)
 {
@@ -331,7 +331,7 @@ done:
     return status;
 }
 
-// The target whose point spread serves a target.
+// The target whose point spread is shared by a target.
 static bb_index owner_of(const bb_tomography *base, bb_index target)
 {
     bb_index owner = 0;
@@ -410,7 +410,7 @@ static bb_status take(const bb_layer_tomography *self, bb_slope_covariance *cova
     return bb_matrix_source_load(source, matrix->held + l * source->rows * source->columns);
 }
 
-// A layer's covariances into the stacks; as matrices they outlive what made them.
+// Moves a layer's covariances into the stacks; stored matrices outlive their sources.
 static bb_status take_layer(bb_layer_tomography *self, bb_index l)
 {
     bb_status status = BB_OK;
@@ -457,8 +457,8 @@ static double bytes_of(const bb_tomography *problem, bb_index targets, bb_index 
                                      squared_rows);
 }
 
-// Cmm with noise and what tilts it has, and the core that is factored: with the tilts as a block,
-// else without them.
+// Cmm with noise and tilts, and the core to be factored: with the tilts as a block, else without
+// them.
 static bb_status start_cmm(bb_layer_tomography *self, bb_lgs_tilt tilt)
 {
     bb_status status = BB_OK;
@@ -504,7 +504,7 @@ done:
     return status;
 }
 
-// The base's problem, but for what strengths change.
+// Sets up the base's problem, except for the members that depend on strengths.
 static bb_status show_base(bb_layer_tomography *self, const bb_profile_series *series,
                            bb_index targets)
 {
@@ -565,8 +565,8 @@ done:
     return status;
 }
 
-// Layers of one outer scale, as the telescope sees them. Winds that the study gives are of layers
-// in its order, and of no use to a part of them: they are in `wind` already.
+// Layers of one outer scale along the line of sight. Winds of the study follow its own layer order
+// and cannot be used for a subset: they are already in `wind`.
 static void gather_group(const bb_layer_tomography *self, bb_index g, const double *wind,
                          bb_atmosphere *air)
 {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tomographic problem for one profile after another of the same layers. Covariances are linear in
-// strengths, so each layer's are made once, at unit strength, and mixed; noise
-// follows the seeing, error terms the layers of each outer scale. Sensors, mirrors, point spreads
-// and tilts are those of the study's own problem.
+// A tomographic problem for a series of profiles of the same layers. Covariances are linear in
+// strengths, so each layer's are computed once, at unit strength, and mixed; noise follows the
+// seeing, error terms the layers of each outer scale. Sensors, mirrors, point spreads and tilts are
+// those of the study's own problem.
 #ifndef BB_PHYSICS_AO_NIGHT_LAYER_TOMOGRAPHY_H
 #define BB_PHYSICS_AO_NIGHT_LAYER_TOMOGRAPHY_H
 
 #include "physics/ao/night/profile_series.h"
 #include "physics/ao/tomography.h"
 
-/// Up to so many bytes the covariances of all layers are kept as matrices; beyond them each layer
-/// keeps its tables alone and is asked anew at every fill.
+/// Up to this size the covariances of all layers are stored as matrices; above it each layer stores
+/// only its tables and is evaluated at every fill.
 #define BB_LAYER_TOMOGRAPHY_HELD_BYTES 3.0e9
 
 typedef struct bb_layer_tomography bb_layer_tomography;
 
-/// For the layers of a series and the first `target_count` targets of `problem`, which was made
-/// from `config`; all are borrowed. `held_bytes` is BB_LAYER_TOMOGRAPHY_HELD_BYTES but in tests.
+/// For the layers of a series and the first `target_count` targets of `problem`, which was created
+/// from `config`; all are borrowed. `held_bytes` is BB_LAYER_TOMOGRAPHY_HELD_BYTES except in tests.
 /// Errors: BB_MEMORY, BB_INTERNAL.
 BB_CHECKED bb_status bb_layer_tomography_create(const bb_ao_config *config, bb_lgs_tilt tilt,
                                                 const bb_tomography *problem, bb_index target_count,
@@ -25,23 +25,22 @@ BB_CHECKED bb_status bb_layer_tomography_create(const bb_ao_config *config, bb_l
                                                 bb_layer_tomography **out);
 void bb_layer_tomography_destroy(bb_layer_tomography **layers);
 
-/// Puts strengths [layers], at zenith, into all that bb_layer_tomography_problem gives. With winds
-/// [layers] the error terms of the score are made too; NULL: they stay what they were, which suits
-/// what is solved and not scored. Errors: BB_MEMORY.
+/// Sets strengths [layers], at zenith, in everything that bb_layer_tomography_problem returns. With
+/// winds [layers] the error terms of the score are updated too; NULL leaves them unchanged, for
+/// problems that are solved and not scored. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_layer_tomography_set(bb_layer_tomography *layers, const double *strength,
                                              const double *wind);
 
-/// The problem of the strengths that were set last; what it points to is that of the next set, too.
-/// Its atmosphere has the study's outer scale, whatever the layers have. Owner: `layers`; scores
-/// may lend it a projection.
+/// The problem with the current strengths; the next set changes it in place. Its atmosphere has the
+/// study's outer scale, whatever the layers have. Owner: `layers`; scores may attach a projection.
 bb_tomography *bb_layer_tomography_problem(bb_layer_tomography *layers);
 
-/// Bytes of the covariances of so many layers as matrices: n measurements, `rows` truth slopes of
+/// Bytes of the covariances of that many layers as matrices: n measurements, `rows` truth slopes of
 /// all targets and the sum of their squares.
 double bb_layer_tomography_bytes(double layers, double n, double rows, double squared_rows);
 
-/// What making it takes, and what stays (`held`); `filling` one fill of all of Cmm, beside the
-/// matrix. Errors: BB_MEMORY, those of sensors.
+/// Need of creating it, and of the result alone (`held`); `filling` one fill of all of Cmm, without
+/// the matrix. Errors: BB_MEMORY, those of sensors.
 BB_CHECKED bb_status bb_layer_tomography_need(const bb_ao_config *config,
                                               const bb_profile_series *series,
                                               bb_index target_count, double held_bytes,

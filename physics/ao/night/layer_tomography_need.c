@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bb_layer_tomography_need: what the covariances of all layers take.
+// bb_layer_tomography_need: memory and time of the covariances of all layers.
 #include "core/memory.h"
 #include "physics/ao/covariance/structure_function.h"
 #include "physics/ao/night/layer_tomography.h"
@@ -12,12 +12,12 @@ double bb_layer_tomography_bytes(double layers, double n, double rows, double sq
     return sizeof(double) * layers * (n * n + rows * n + squared_rows);
 }
 
-// One layer of the series, its sensors, and what follows from them.
+// One layer of the series, its sensors, and derived sizes.
 typedef struct extent {
     double n, rows, squared_rows, pixels; // pixels of all images
     bb_need tables;                       // of one layer: sensors and covariances
     bb_need fill;                         // of all its covariances once
-    bb_need cmm;                          // of Cmm alone
+    bb_need cmm;                          // of Cmm only
     bb_need terms;
 } extent;
 
@@ -31,7 +31,8 @@ static bb_need array_need(const bb_sensor_array *array)
     return need;
 }
 
-// Targets of as many lenslets share images and error terms; each counts as if it had its own.
+// Targets with the same lenslets share images and error terms; each is counted as if it had its
+// own.
 static void add_target(const bb_ao_config *config, const bb_sensor_array *guides,
                        const bb_sensor_array *truth, double threads, extent *out)
 {

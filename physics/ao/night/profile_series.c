@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-// An address: the layer, whether it lies between steps, and the step or the microsecond.
+// An address: the layer, a flag for values between steps, and the step or the microsecond.
 enum { LAYER_BIT = 44, BRIDGE_BIT = 43 };
 
 static uint64_t step_address(bb_index layer, bb_index step)
@@ -65,7 +65,7 @@ done:
     return status;
 }
 
-// Winds that no row tells, from the nearest time that has one.
+// Fills in unknown winds from the nearest time with a known one.
 static void spread_winds(bb_profile_series *series)
 {
     const bb_index layers = series->layer_count;
@@ -77,7 +77,7 @@ static void spread_winds(bb_profile_series *series)
     }
 }
 
-// Rows by layer and time into the arrays of layers and times.
+// Sorts rows by layer and time into the arrays of layers and times.
 static bb_status place_rows(const bb_profile_row *rows, bb_index count, bb_profile_series *out)
 {
     bb_status status = BB_OK;
@@ -86,7 +86,7 @@ static bb_status place_rows(const bb_profile_row *rows, bb_index count, bb_profi
     for (bb_index i = 0; i < count; ++i) {
         const bool begins = i == 0 || !same_layer(&rows[i - 1], &rows[i]);
         BB_REQUIRE(begins || rows[i - 1].time_s < rows[i].time_s, BB_INVALID,
-                   "two rows of the layer at %g m, outer scale %g m, at %g s", rows[i].height_m,
+                   "two rows for the layer at %g m, outer scale %g m, at %g s", rows[i].height_m,
                    rows[i].outer_scale_m, rows[i].time_s);
         layer += begins ? 1 : 0;
         time = begins ? 0 : time;
@@ -109,7 +109,7 @@ bb_status bb_profile_series_create(const bb_profile_row *rows, bb_index count,
     bb_status status = BB_OK;
     bb_profile_row *sorted = NULL; // [count]
     bb_profile_series made = {0};
-    BB_REQUIRE(count > 0, BB_INVALID, "a series of no profile, expected at least one row");
+    BB_REQUIRE(count > 0, BB_INVALID, "a series without profiles, expected at least one row");
     BB_TRY(BB_ALLOCATE(count, &sorted));
     for (bb_index i = 0; i < count; ++i) {
         sorted[i] = rows[i];
