@@ -138,8 +138,8 @@ static double corner_area(double radius, double x, double y)
     return sign * (full * high + under_circle(radius, wide) - under_circle(radius, full));
 }
 
-// Part of the square [x, x + edge] x [y, y + edge] inside the circle, 0 or 1 where it is cut by no
-// edge; x and y are not below -edge / 2.
+// Fraction of the square [x, x + edge] x [y, y + edge] inside the circle, exactly 0 or 1 if the
+// circle does not cut it; x and y are at least -edge / 2.
 static double disc_part(double radius, double x, double y, double edge)
 {
     if (hypot(x + edge, y + edge) <= radius) {
@@ -153,7 +153,7 @@ static double disc_part(double radius, double x, double y, double edge)
            (edge * edge);
 }
 
-// In units of the pupil's radius; the lenslet is folded into one octant first.
+// In units of the pupil's radius; the lenslet is first mapped to one octant.
 static double annulus_transmission(const bb_pupil *pupil, bb_index lenslets, bb_index column,
                                    bb_index row)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rayleigh beacons: light that the air scatters back from a pulsed laser, let through for the time
-// that it takes from a stretch of the beam. That range gate is the star: its middle stands at
-// `altitude_km`, far below the sodium layer, and its depth is measured along the beam, so that a
-// zenith angle lifts the star's distance but not the depth.
+// Rayleigh beacons: light of a pulsed laser scattered back by the air, gated to a stretch of the
+// beam. That range gate is the star: its centre is at `altitude_km`, far below the sodium layer,
+// and its depth is measured along the beam, so that a zenith angle increases the star's distance
+// but not the depth.
 //
 // The flux is given, or follows from the power of the beam by the lidar equation,
 //   flux = P lambda/(h c) T^(2 airmass) n(z) sigma depth/range^2,
@@ -18,7 +18,7 @@ static const double light_speed = 299792458.0; // m/s
 static const double boltzmann = 1.380649e-23;  // J/K
 static const double backscatter = 5.45e-32;    // m^2/sr at 550 nm
 
-// The tables are laid out by hand: clang-format 14 crashes on rows of unequal length.
+// Formatted by hand: clang-format 14 crashes on rows of unequal length.
 // clang-format off
 static const bb_key keys[] = {
     {BB_STAR_POSITIVE(pixel_arcsec, "arcsec", 60.0, "Pixel of a Rayleigh star's sensor."),
@@ -28,16 +28,15 @@ static const bb_key keys[] = {
     {BB_STAR_POSITIVE(transmission, "1", 1.0, "Transmission of the optics."),
      .default_text = "0.382"},
     {BB_STAR_POSITIVE(flux_ph_per_m2_s, "ph/m^2/s", 1.0e15,
-                      "Return flux of a Rayleigh star at the pupil; unset: by the lidar equation "
-                      "from the power."),
+                      "Return flux of a Rayleigh star at the pupil; unset: from the power by the lidar equation."),
      .optional = true, .replaces = {"power_w"}},
-    {BB_STAR_POSITIVE(power_w, "W", 1.0e6, "Mean power of the beam at its launch."),
+    {BB_STAR_POSITIVE(power_w, "W", 1.0e6, "Mean power of the beam at launch."),
      .default_text = "18.0", .replaces = {"flux_ph_per_m2_s"}},
     {BB_STAR_NUMBER(spot_arcsec, "arcsec", 0.0, 60.0,
                     "Width of the laser spot on the sky, added to the seeing in quadrature."),
      .default_text = "1.0"},
     {BB_STAR_POSITIVE(altitude_km, "km", 40.0,
-                      "Altitude of the middle of the range gate above the pupil, at zenith."),
+                      "Altitude of the centre of the range gate above the pupil, at zenith."),
      .default_text = "12.0"},
     {BB_STAR_POSITIVE(depth_km, "km", 100.0, "Depth of the range gate, along the beam."),
      .default_text = "0.3"},
@@ -53,17 +52,18 @@ static bb_status check(const bb_star_settings *given, const bb_star_settings *re
 {
     bb_status status = BB_OK;
     BB_REQUIRE(isnan(given->power_w) || isnan(resolved->flux_ph_per_m2_s), BB_INVALID,
-               "%s.power_w: its flux_ph_per_m2_s = %g ph/m^2/s is given, expected one of the two",
-               path, resolved->flux_ph_per_m2_s);
+               "%s.power_w: flux_ph_per_m2_s = %g ph/m^2/s is set too; set one of them", path,
+               resolved->flux_ph_per_m2_s);
     BB_REQUIRE(resolved->depth_km <= 0.5 * resolved->altitude_km, BB_INVALID,
-               "%s.depth_km = %g km about altitude_km = %g km: flux and elongation assume a thin "
+               "%s.depth_km = %g km at altitude_km = %g km: flux and elongation assume a thin "
                "range gate, expected a depth of at most %g km",
                path, resolved->depth_km, resolved->altitude_km, 0.5 * resolved->altitude_km);
 done:
     return status;
 }
 
-// Molecules per m^3 at an altitude above sea level; above 32 km the slope of 20 to 32 km goes on.
+// Molecules per m^3 at an altitude above sea level; above 32 km the gradient of 20 to 32 km is
+// extrapolated.
 static double air_density(double altitude_m)
 {
     const double slope = 34.16319e-3;                                        // g M/R, K/m

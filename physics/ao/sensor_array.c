@@ -30,7 +30,7 @@ static void number_edges(int axis, bb_index lenslets, bb_index subapertures, con
     }
 }
 
-// Positions come from integers, so that both owners of an edge see the same point.
+// Positions come from integers, so that both owners of an edge get the same point.
 static void set_coordinates(int axis, bb_index lenslets, bb_index subapertures,
                             const bb_index *column, const bb_index *row, bb_slope_ends *ends)
 {
@@ -126,8 +126,8 @@ static bb_index either_count(bb_index override, bb_index otherwise)
     return override == BB_INTEGER_UNSET ? otherwise : override;
 }
 
-// The pupil's edge towards the star unless the config says otherwise; atan2(0, 0) = 0 puts the
-// launch telescope of a star on the axis at azimuth zero, the edge at +x.
+// The pupil's edge in the star's direction unless the config gives another position; atan2(0, 0) =
+// 0 puts the launch telescope of a star on the axis at azimuth zero, the edge at +x.
 static void place_launch(const bb_guide_star_config *config, double diameter_m, bb_star *star)
 {
     const double azimuth = atan2(config->y_arcsec, config->x_arcsec);
@@ -242,7 +242,7 @@ static void turn_by(double angle_deg, double *cosine, double *sine)
     }
 }
 
-// A grid of `lenslets` as `guide` has it against the pupil; NULL: aligned.
+// A grid of `lenslets` with the misalignment of `guide`; NULL: aligned.
 static bb_sensor_frame make_frame(const bb_ao_config *config, bb_index lenslets,
                                   const bb_guide_star_config *guide)
 {

@@ -2,11 +2,10 @@
 //
 // Valid subapertures of a square lenslet grid over the pupil.
 //
-// Valid subapertures. Of n x n lenslets with centres at (k - (n - 1) / 2) D / n, those are valid
-// whose centre radius r holds obstruction D / 2 <= r < D / 2, decided in integers: (2 i - n + 1)^2
-// + (2 j - n + 1)^2 < n^2. Under a mask, or where the pupil says by_flux, those are valid whose
-// mean transmission is at least the threshold. The order is row by row (y), x fastest, from the
-// most negative x and y.
+// Of n x n lenslets with centres at (k - (n - 1) / 2) D / n, those with a centre radius r in
+// obstruction D / 2 <= r < D / 2 are valid, tested in integers: (2 i - n + 1)^2 + (2 j - n + 1)^2 <
+// n^2. With a mask, or if the pupil has by_flux, those with a mean transmission of at least the
+// threshold are valid. The order is row by row (y), x fastest, from the most negative x and y.
 #ifndef BB_PHYSICS_AO_SUBAPERTURES_H
 #define BB_PHYSICS_AO_SUBAPERTURES_H
 

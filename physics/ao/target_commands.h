@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Commands of a target's own mirror, from estimates and from the truth. With Dx the mirror's
-// projector an estimate R s of slopes t asks for the commands M s, M = Dx R, where t asks for Dx t.
-// What is stored of M, Q = M + E, moves actuators as it stands, also in modes that Dx leaves out:
-// no matrix of slopes R' has Dx R' = Q. So what an estimate by Q leaves is counted in commands,
+// projector an estimate R s of slopes t gives the commands M s, M = Dx R, where t gives Dx t. The
+// stored matrix Q = M + E moves actuators directly, also in modes outside the range of Dx: no
+// matrix of slopes R' has Dx R' = Q. So the residual of Q is computed in commands,
 //     Cvv = Dx Ctt Dx^T - Q (Dx Ctm)^T - (Dx Ctm) Q^T + Q Cmm Q^T = Dx Cee(R) Dx^T + E Cmm E^T,
-// of which the score is made (score/point_spread.h).
+// from which the score follows (score/point_spread.h).
 #ifndef BB_PHYSICS_AO_TARGET_COMMANDS_H
 #define BB_PHYSICS_AO_TARGET_COMMANDS_H
 
@@ -15,18 +15,18 @@
 const bb_deformable_mirror *bb_target_commands_mirror(const bb_tomography *tomography,
                                                       bb_index target);
 
-/// M = Dx R into `commands` [actuators][n] for r [m][n], by the tomography's projection where it
-/// has one. Errors: BB_MEMORY, the projection's.
+/// M = Dx R into `commands` [actuators][n] for r [m][n], by the tomography's projection if it has
+/// one. Errors: BB_MEMORY, the projection's.
 BB_CHECKED bb_status bb_target_commands_project(const bb_tomography *tomography, bb_index target,
                                                 bb_index n, const double *r, const void *resident,
                                                 double *commands);
 
-/// Dx Ctt Dx^T, `out` [actuators][actuators], V^2, and the diagonal of Ctt [m]; NULL: not wanted.
+/// Dx Ctt Dx^T, `out` [actuators][actuators], V^2, and the diagonal of Ctt [m]; NULL: omitted.
 /// Errors: BB_MEMORY, the source's, the projection's.
 BB_CHECKED bb_status bb_target_commands_truth(const bb_tomography *tomography, bb_index target,
                                               double *out, double *variances);
 
-/// What that takes, of `slopes` truth slopes, beside filling them.
+/// Need for `slopes` truth slopes, without filling them.
 bb_need bb_target_commands_need(double slopes, double actuators, double threads);
 
 #endif

@@ -40,7 +40,7 @@ done:
     return status;
 }
 
-// The mirror's pseudo-inverse is the dear part of a point spread: targets share it.
+// The mirror's pseudo-inverse is the expensive part of a point spread: targets share it.
 static bool share_spread(bb_tomography *tomography, bb_index index)
 {
     bb_tomography_target *target = &tomography->targets[index];
@@ -174,7 +174,7 @@ static bb_need array_need(const bb_sensor_array *array)
     return need;
 }
 
-// The sensors, their noise, and the covariance, twice where one is without tilts.
+// The sensors, their noise, and the covariance, twice if one is without tilts.
 static bb_need guides_need(const bb_sensor_array *guides, bb_lgs_tilt tilt, double threads)
 {
     const double n = (double)guides->measurement_count;
@@ -226,7 +226,7 @@ bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt, doubl
     *making = guides_need(&guides, tilt, threads);
     *held = bb_need_resident(*making);
     for (bb_index t = 0; t < config->target_count; ++t) {
-        bb_index same = 0; // the first target of as many lenslets, whose point spread serves
+        bb_index same = 0; // first target with the same lenslets, whose point spread is shared
         BB_TRY(bb_sensor_array_create_truth(config, t, &atmosphere, &truth[t]));
         const bb_index lenslets = truth[t].sensors[0].lenslets;
         while (truth[same].sensors[0].lenslets != lenslets) {
@@ -290,13 +290,13 @@ void bb_tomography_destroy(bb_tomography **tomography)
     BB_RELEASE(tomography);
 }
 
-// A residual that is so far from stationary that its mean over pairs is no covariance has no
-// Strehl ratio: that of its negative structure function has no bound.
+// Rejects a residual so far from stationary that its mean over pairs is not a covariance: the
+// Strehl ratio of a negative structure function is unbounded.
 static void refuse_excess(const bb_point_spread *spread, bb_index wavelength_count,
                           const double *wavelengths_m, double *correlation, double *rms_m,
                           bb_outcome *outcome)
 {
-    static const double maximum = 0.01; // of a Strehl ratio of 1
+    static const double maximum = 0.01; // relative to a Strehl ratio of 1
     const bb_index pixels = bb_point_spread_layout(spread)->pixels;
     for (bb_index w = 0; w < wavelength_count && !isnan(*rms_m); ++w) {
         const double excess = bb_point_spread_excess(spread, correlation, wavelengths_m[w]);
@@ -313,14 +313,14 @@ static void refuse_excess(const bb_point_spread *spread, bb_index wavelength_cou
     }
 }
 
-// One residual being scored, at one wavelength after another.
+// One residual being scored, one wavelength at a time.
 typedef struct rating {
     const bb_tomography *tomography;
     const bb_tomography_target *aim;
-    double *correlation;  // [N][N] of the wavelength at hand, with the error terms
+    double *correlation;  // [N][N] for the current wavelength, with the error terms
     double *alone;        // [N][N] without them
-    bb_pair_strehl pairs; // of a score by pairs
-    bb_pair_strehl whole; // of the whole residual less the error terms, likewise
+    bb_pair_strehl pairs; // for a score by pairs
+    bb_pair_strehl whole; // the whole residual without the error terms, likewise
     bool valid;
 } rating;
 
@@ -344,14 +344,15 @@ static void add_terms(rating *work)
     subtract_terms(work);
 }
 
-// Square root of a variance; NaN of one that is not finite or is negative.
+// Square root of a variance; NaN if it is not finite or negative.
 static double root_of(double variance, bb_outcome *outcome)
 {
     if (!isfinite(variance)) {
         bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "the residual wavefront is not finite");
     } else if (variance < 0.0) {
         bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
-                       "the residual wavefront has the variance %g m^2 over the pupil", variance);
+                       "the residual wavefront has a negative variance over the pupil, %g m^2",
+                       variance);
     }
     return isfinite(variance) && variance >= 0.0 ? sqrt(variance) : NAN;
 }
@@ -369,7 +370,7 @@ static bb_index step_of(const rating *work)
                                bb_point_spread_layout(spread)->pixels_per_lenslet);
 }
 
-// The whole residual, whose pairs leave out what subtract_terms adds.
+// The whole residual by pairs, without the terms added by subtract_terms.
 static bb_status survey_whole(rating *work, const double *voltages, bb_index wavelength_count,
                               const double *wavelengths_m, bb_tomography_score *score,
                               bb_outcome *outcome)
@@ -388,8 +389,8 @@ done:
     return status;
 }
 
-// A residual of the mirror's shapes alone as a field, S = F Cvv F^T, whose pairs are summed where
-// the tomography's large products are made.
+// A residual of the mirror's shapes only as a field, S = F Cvv F^T, whose pairs are summed on the
+// device of the tomography's large products.
 static bb_status survey_elsewhere(rating *work, const double *voltages, bb_index wavelength_count,
                                   const double *wavelengths_m)
 {
@@ -477,12 +478,12 @@ done:
     return status;
 }
 
-// Quantities of a wavelength, each a task; then the boxes.
+// Quantities per wavelength, one task each; then the boxes.
 enum { IMAGE, WIDTH, STREHL, CORRECTABLE, QUANTITIES };
 
 typedef struct quantities {
     const rating *work;
-    bb_index first; // wavelength
+    bb_index first; // first wavelength
     const double *wavelengths_m;
     const bb_tomography_score *score;
 } quantities;
@@ -515,7 +516,7 @@ done:
     return status;
 }
 
-// At wavelengths of one correlation, `count` from `first` on.
+// Scores `count` wavelengths from `first` on with one correlation.
 static bb_status rate_wavelengths(rating *work, bb_index first, bb_index count,
                                   const double *wavelengths_m, const bb_tomography_score *score)
 {
@@ -558,7 +559,7 @@ bb_status bb_tomography_project(const bb_tomography *tomography, bb_index target
 bb_status bb_tomography_multiply(const bb_tomography *tomography, bb_index rows,
                                  const bb_row_product *product, const void *resident)
 {
-    enum { ROWS = 32 }; // of a task; fixed, so that sums do not depend on the threads
+    enum { ROWS = 32 }; // per task; fixed, so that sums do not depend on the threads
     const bb_projection *projection = tomography->projection;
     return projection != NULL ? projection->multiply(projection->context, rows, product, resident)
                               : bb_row_product_run(product, rows, ROWS);
@@ -600,7 +601,7 @@ bb_need bb_tomography_rate_need(const bb_pupil *pupil, bb_index lenslets, bb_sco
     const double pixels = (double)bb_point_spread_pixels(lenslets);
     const bb_need planes = {.host_bytes = 2.0 * pixels * pixels * sizeof(double)};
     const double edge = 2.0 * (double)lenslets + 1.0; // displacements of actuators
-    // A spectrum, beside the sums and counts of the mean over pairs.
+    // A spectrum, and the sums and counts of the mean over pairs.
     const bb_need spectrum = {.host_bytes =
                                   (pixels * (pixels + 2.0) + 2.0 * edge * edge) * sizeof(double)};
     const bb_need voltages = bb_point_spread_voltages_need(pupil, lenslets, threads);

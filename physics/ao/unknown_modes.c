@@ -5,7 +5,7 @@
 #include "physics/ao/ao_constants.h"
 #include "physics/zernike.h"
 
-enum { FIRST_NOLL = 4 }; // of reference modes
+enum { FIRST_NOLL = 4 }; // first reference mode
 
 static bool has_tilts(const bb_sensor *sensor, const bb_unknown_modes_config *config)
 {
@@ -33,8 +33,7 @@ bb_need bb_unknown_modes_need(bb_index rows, bb_index columns)
     return (bb_need){.host_bytes = sizeof(double) * ((double)rows + 1.0) * (double)columns};
 }
 
-// At the end of a slope along an axis; the mean along its edge by Simpson's rule, which is exact
-// for cubics.
+// At the end of a slope along an axis; the mean along its edge by Simpson's rule, exact for cubics.
 static double at_end(const bb_sensor *sensor, int axis, bb_index end, int mode)
 {
     const bb_index noll = FIRST_NOLL + mode;
@@ -67,7 +66,7 @@ static void put_tilts(const bb_sensor *sensor, bb_index column, bb_unknown_modes
     }
 }
 
-// Slopes of a metre of height, along the axes of the grid.
+// Slopes per metre of height, along the axes of the grid.
 static void put_focus(const bb_sensor *sensor, double airmass, bb_index column,
                       bb_unknown_modes *modes)
 {
@@ -101,7 +100,7 @@ static void put_aberrations(const bb_sensor *sensor, bb_index column, bb_unknown
     }
 }
 
-// Gives the next `count` modes their variance, and says where they begin.
+// Sets the variance of the next `count` modes and returns their first index.
 static bb_index take(bb_unknown_modes *modes, bb_index *column, bb_index count, double variance)
 {
     const bb_index first = *column;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-// How often a k occurs in a part; count 0: a free slot.
+// Number of occurrences of a k in a part; count 0: a free slot.
 typedef struct tally {
     bb_index count;
     int64_t k;
@@ -99,7 +99,7 @@ static bool is_better(const tally *slot, bb_index count, bb_index piston)
            (slot->count == count && (distance < best || (distance == best && slot->k > piston)));
 }
 
-// The piston of each part, and what then is wrong.
+// Finds the piston of each part and counts the wrong pixels.
 static void choose(const histogram *h, bb_index parts, bb_index *count, bb_part_cycles *counted)
 {
     for (bb_index s = 0; s < h->capacity; ++s) {

@@ -126,10 +126,10 @@ done:
     return status;
 }
 
-// Determinant of the normal equations, over steps^2, under which steps say nothing.
+// Determinant of the normal equations, over steps^2, below which steps do not determine a phase.
 static const double NO_PHASE = 1e-6;
 
-// (-pi, pi] of a value in [-pi, pi].
+// Maps a value in [-pi, pi] to (-pi, pi].
 static double close_range(double phase)
 {
     return phase <= -M_PI ? phase + 2.0 * M_PI : phase;
@@ -152,7 +152,7 @@ typedef struct detection_work {
     const bb_frames *frames;
     double *phase, *modulation;
     double cosine[BB_DETECTION_FRAMES],
-        sine[BB_DETECTION_FRAMES]; // of a1 and a2: what a frame counts
+        sine[BB_DETECTION_FRAMES]; // weights of a frame in a1 and a2
 } detection_work;
 
 // Cosines and sines of steps without their means, and the determinant of their normal equations.
@@ -191,10 +191,10 @@ bb_status bb_detection_steps_check(bb_index steps, const double *steps_rad)
                    n, steps_rad[n]);
     }
     set_normal(steps, steps_rad, &equations);
-    BB_REQUIRE(equations.determinant > NO_PHASE * (double)(steps * steps), BB_INVALID,
-               "%td steps that do not determine a phase, expected three that differ by more than "
-               "whole turns",
-               steps);
+    BB_REQUIRE(
+        equations.determinant > NO_PHASE * (double)(steps * steps), BB_INVALID,
+        "%td steps that do not determine a phase, expected at least three that differ modulo 2 pi",
+        steps);
 done:
     return status;
 }
@@ -210,7 +210,7 @@ void bb_detection_weights(bb_index count, const double *steps_rad, double *cosin
     }
 }
 
-// A pixel's intensities lie `stride` apart. Returns the modulation.
+// A pixel's intensities are `stride` apart. Returns the modulation.
 static double by_steps(const detection_work *work, const double *pixel, bb_index stride,
                        double *phase)
 {
@@ -264,7 +264,7 @@ bb_status bb_detection_run(const bb_fringe_detection_config *detection, const bb
     detection_work work = {
         .detection = detection, .frames = frames, .phase = phase, .modulation = modulation};
     BB_REQUIRE(detection->algorithm != BB_DETECTION_NONE, BB_INVALID,
-               "detection.algorithm: none has no frames");
+               "detection.algorithm: none uses no frames");
     BB_REQUIRE(frames->steps == bb_fringe_config_frames(detection) &&
                    frames->steps <= BB_DETECTION_FRAMES,
                BB_INVALID, "%td frames, expected detection.steps = %td", frames->steps,

@@ -55,27 +55,27 @@ static const bb_key zernike_keys[] = {
     COUNT(bb_zernike_term, j, 1.0, 1000.0, NULL,
           "Noll's index of the polynomial, from 1 (piston)."),
     REAL(bb_zernike_term, rms_nm, "nm", -1e9, 1e9, NULL,
-         "Its rms over the full disc of pupil.diameter, with the sign of the coefficient."),
+         "RMS over the full disc of pupil.diameter, with the sign of the coefficient."),
 };
 static const bb_schema zernike_schema = BB_SCHEMA("zernike", bb_zernike_term, zernike_keys);
 
 static const bb_key freeform_keys[] = {
     REAL(bb_freeform_config, rms_nm, "nm", 0.0, 1e9, "0.0",
-         "rms over the pupil of a smooth random surface; 0: none."),
+         "RMS over the pupil of a smooth random surface; 0: none."),
     COUNT(bb_freeform_config, bumps, 1.0, 10000.0, "12",
-          "Gaussian bumps and dents that make it up."),
+          "Number of Gaussian bumps and dents in it."),
 };
 static const bb_schema freeform_schema = BB_SCHEMA("freeform", bb_freeform_config, freeform_keys);
 
 static const bb_key spectrum_keys[] = {
     REAL(bb_spectrum_config, rms_nm, "nm", 0.0, 1e9, "0.0",
-         "rms over the pupil of a random surface of a given power spectrum; 0: none."),
+         "RMS over the pupil of a random surface of a given power spectrum; 0: none."),
     REAL(bb_spectrum_config, exponent, "1", 0.0, 10.0, "3.0",
-         "Power per area of frequencies goes as frequency to minus this."),
+         "Power per area of frequencies is proportional to the frequency to minus this."),
     POSITIVE(bb_spectrum_config, low_cycles, "1", 20000.0, "1.0",
-             "Cycles across the pupil's diameter under which there is no power."),
+             "Low cutoff of the spectrum, in cycles across the pupil's diameter."),
     POSITIVE(bb_spectrum_config, high_cycles, "1", 20000.0, "50.0",
-             "Cycles across the pupil's diameter above which there is no power."),
+             "High cutoff of the spectrum, in cycles across the pupil's diameter."),
 };
 static const bb_schema spectrum_schema = BB_SCHEMA("spectrum", bb_spectrum_config, spectrum_keys);
 
@@ -89,25 +89,25 @@ static const char *const step_kinds[] = {"edge", "shear", "mesa", NULL};
 
 static const bb_key step_keys[] = {
     CHOICE(bb_surface_step, kind, step_kinds, NULL,
-           "Higher from a column on (edge); from a row on a ramp along x that is 0 at the first "
-           "column (shear); a raised square (mesa)."),
+           "edge: higher from a column on; shear: from a row on, a ramp along x that is 0 at the "
+           "first column; mesa: a raised square."),
     REAL(bb_surface_step, height_nm, "nm", -1e9, 1e9, NULL,
-         "Its height; of shear that of the ramp at the last column."),
+         "Height; for shear, that of the ramp at the last column."),
     UNSET(bb_surface_step, x, "1", 0.0, 1.0,
-          "Of edge and mesa: place along the columns, from 0 to 1; unset: 0.5."),
+          "For edge and mesa: position along the columns, from 0 to 1; unset: 0.5."),
     UNSET(bb_surface_step, y, "1", 0.0, 1.0,
-          "Of shear and mesa: place along the rows, from 0 to 1; unset: 0.5."),
+          "For shear and mesa: position along the rows, from 0 to 1; unset: 0.5."),
     UNSET(bb_surface_step, width, "1", 0.0, 1.0,
-          "Of mesa: its side over the array's shorter side; unset: 0.25."),
+          "For mesa: its side over the array's shorter side; unset: 0.25."),
 };
 static const bb_schema step_schema = BB_SCHEMA("steps", bb_surface_step, step_keys);
 
 static const bb_key residue_keys[] = {
     COUNT(bb_residue_config, count, 0.0, 10000.0, "0",
-          "Pairs of opposite vortices of the phase, at random places; 0: none."),
+          "Pairs of opposite vortices of the phase, at random positions; 0: none."),
     REAL(bb_residue_config, separation_px, "1", 2.0, 16384.0, "8.0",
-         "Pixels between the two of a pair, in a random direction; the truth has a cut of one "
-         "cycle straight between them."),
+         "Pixels between the two vortices of a pair, in a random direction; the truth has a "
+         "straight cut of one cycle between them."),
 };
 static const bb_schema residue_schema = BB_SCHEMA("residue_pairs", bb_residue_config, residue_keys);
 
@@ -120,9 +120,10 @@ static const bb_key surface_keys[] = {
     GROUP(bb_fringe_surface_config, tilt_fringes, tilt_schema, "A carrier of straight fringes."),
     RECORDS(bb_fringe_surface_config, steps, step_schema, "Steps in the surface."),
     GROUP(bb_fringe_surface_config, residue_pairs, residue_schema,
-          "Vortices, at which wrapped differences around four pixels do not add to 0."),
+          "Vortices, around which wrapped differences of four pixels do not add up to 0."),
     REAL(bb_fringe_surface_config, noise_rad, "rad", 0.0, 100.0, "0.0",
-         "Sigma of white noise of the phase, part of the truth, another in every draw."),
+         "Standard deviation of white noise of the phase, part of the truth, different in every "
+         "draw."),
 };
 const bb_schema bb_fringe_surface_schema =
     BB_SCHEMA("surface", bb_fringe_surface_config, surface_keys);
@@ -131,7 +132,7 @@ static const char *const pupil_kinds[] = {"rectangle", "disc", "annulus", NULL};
 
 static const bb_key spider_keys[] = {
     COUNT(bb_spider_config, count, 0.0, 16.0, "0",
-          "Vanes from the middle outwards, equally far apart."),
+          "Vanes from the centre outwards, at equal angles."),
     POSITIVE(bb_spider_config, width_px, "1", 16384.0, "4.0", "Pixels across a vane."),
     REAL(bb_spider_config, angle_deg, "deg", -360.0, 360.0, "0.0",
          "Angle of the first vane, from x towards y."),
@@ -146,7 +147,7 @@ static const bb_key gap_keys[] = {
 static const bb_schema gap_schema = BB_SCHEMA("gaps", bb_gap_config, gap_keys);
 
 static const bb_key hole_keys[] = {
-    COUNT(bb_hole_config, count, 0.0, 10000.0, "0", "Discs without data, at random places."),
+    COUNT(bb_hole_config, count, 0.0, 10000.0, "0", "Discs without data, at random positions."),
     POSITIVE(bb_hole_config, radius_px, "1", 16384.0, "5.0", "Their radius in pixels."),
 };
 static const bb_schema hole_schema = BB_SCHEMA("holes", bb_hole_config, hole_keys);
@@ -158,8 +159,7 @@ static const bb_key pupil_keys[] = {
     {.name = "diameter", .kind = BB_KEY_DOUBLE, .unit = "1",
      .offset = offsetof(bb_fringe_pupil_config, diameter), .minimum = 0.0, .maximum = 2.0,
      .exclusive_minimum = true, .default_text = "1.0",
-     .meaning = "Diameter of the disc, also of that of Zernike polynomials, over the array's "
-                "shorter side."},
+     .meaning = "Diameter of the disc, also for Zernike polynomials, over the array's shorter side."},
     {.name = "obstruction", .kind = BB_KEY_DOUBLE, .unit = "1",
      .offset = offsetof(bb_fringe_pupil_config, obstruction), .minimum = 0.0, .maximum = 1.0,
      .exclusive_maximum = true, .default_text = "0.0",
@@ -181,19 +181,19 @@ static const bb_key camera_keys[] = {
      .offset = offsetof(bb_fringe_camera_config, bits), .minimum = 1.0, .maximum = 16.0,
      .optional = true, .meaning = "Bits of a pixel; unset: not quantised."},
     REAL(bb_fringe_camera_config, noise, "1", 0.0, 1.0, "0.0",
-         "Sigma of a pixel's noise over full scale, another in every frame and draw."),
+         "Standard deviation of a pixel's noise relative to full scale, different in every frame and draw."),
     POSITIVE(bb_fringe_camera_config, contrast, "1", 1.0, "0.9", "Visibility of the fringes."),
     POSITIVE(bb_fringe_camera_config, mean, "1", 10.0, "0.5",
-             "Mean intensity over full scale; larger intensities saturate."),
+             "Mean intensity relative to full scale; larger intensities saturate."),
     REAL(bb_fringe_camera_config, vibration_rad, "rad", 0.0, 100.0, "0.0",
-         "Sigma of an error of the phase that a frame's pixels share, another in every frame."),
+         "Standard deviation of a phase error common to a frame's pixels, different in every frame."),
 };
 
 static const char *const algorithms[] = {"steps", "carre", "none", "carrier", NULL};
 
 static const bb_key carrier_keys[] = {
-    REAL(bb_fringe_carrier_config, x, "1/px", -0.5, 0.5, "0.25", "Cycles a pixel along x."),
-    REAL(bb_fringe_carrier_config, y, "1/px", -0.5, 0.5, "0.0", "Cycles a pixel along y."),
+    REAL(bb_fringe_carrier_config, x, "1/px", -0.5, 0.5, "0.25", "Cycles per pixel along x."),
+    REAL(bb_fringe_carrier_config, y, "1/px", -0.5, 0.5, "0.0", "Cycles per pixel along y."),
     COUNT(bb_fringe_carrier_config, window_px, 3.0, 63.0, "7",
           "Width of the window around the carrier in the spectrum, along both axes, in pixels; odd."),
 };
@@ -205,15 +205,15 @@ static const bb_key detection_keys[] = {
            "Least squares over known steps, Carre's formula for four equal steps of any size, one "
            "frame with a carrier, or none: the truth is wrapped, without frames."),
     COUNT(bb_fringe_detection_config, steps, 3.0, 16.0, "4",
-          "Frames; 4 for carre, idle for carrier."),
+          "Frames; 4 for carre, unused for carrier."),
     UNSET(bb_fringe_detection_config, step_rad, "rad", 0.01, 3.0,
-          "Phase from a frame to the next; unset: 2 pi / steps, of carre pi / 2."),
+          "Phase from one frame to the next; unset: 2 pi / steps, for carre pi / 2."),
     {.name = "step_error", .kind = BB_KEY_DOUBLE, .unit = "1",
      .offset = offsetof(bb_fringe_detection_config, step_error), .minimum = -0.5, .maximum = 0.5,
      .default_text = "0.0",
      .meaning = "Relative error of the phase shifter, unknown to the detection."},
     REAL(bb_fringe_detection_config, least_modulation, "1", 0.0, 1.0, "0.01",
-         "Amplitude of the fringes over full scale under which a pixel has no phase."),
+         "Fringe amplitude relative to full scale below which a pixel has no phase."),
     GROUP(bb_fringe_detection_config, carrier, carrier_schema,
           "Fringes of a tilt that algorithm carrier demodulates."),
 };
@@ -226,12 +226,13 @@ static const bb_key fringe_keys[] = {
     GROUP(bb_fringe_config, size, bb_fringe_size_schema, "Pixels of the camera."),
     POSITIVE(bb_fringe_config, wavelength_nm, "nm", 1e6, "632.8", "Wavelength of the light."),
     POSITIVE(bb_fringe_config, waves_per_fringe, "1", 1000.0, "0.5",
-             "Waves of height in a fringe, 2 pi of phase: 0.5 in reflection, 1 in transmission."),
+             "Waves of height per fringe, 2 pi of phase: 0.5 in reflection, 1 in transmission."),
     GROUP(bb_fringe_config, surface, bb_fringe_surface_schema,
-          "The surface or wavefront that is measured."),
-    GROUP(bb_fringe_config, pupil, bb_fringe_pupil_schema, "Which pixels see it."),
-    GROUP(bb_fringe_config, camera, bb_fringe_camera_schema, "What a frame is worth."),
-    GROUP(bb_fringe_config, detection, bb_fringe_detection_schema, "From frames to phase."),
+          "The measured surface or wavefront."),
+    GROUP(bb_fringe_config, pupil, bb_fringe_pupil_schema, "Pixels of the measured surface."),
+    GROUP(bb_fringe_config, camera, bb_fringe_camera_schema,
+          "Camera frames: quantisation, noise and fringe visibility."),
+    GROUP(bb_fringe_config, detection, bb_fringe_detection_schema, "Phase detection from frames."),
 };
 const bb_schema bb_fringe_schema = BB_SCHEMA("fringe", bb_fringe_config, fringe_keys);
 
@@ -316,10 +317,10 @@ static bb_status check_lists(const bb_fringe_surface_config *surface)
         BB_TRY(bb_schema_check(find_key(&bb_fringe_surface_schema, "zernike")->schema, &terms[t],
                                path));
         for (bb_index s = 0; s < t; ++s) {
-            BB_REQUIRE(terms[s].j != terms[t].j, BB_INVALID,
-                       "%s.j = %td is also that of surface.zernike[%td], expected each polynomial "
-                       "once",
-                       path, terms[t].j, s);
+            BB_REQUIRE(
+                terms[s].j != terms[t].j, BB_INVALID,
+                "%s.j = %td is already used by surface.zernike[%td], expected each polynomial once",
+                path, terms[t].j, s);
         }
     }
     for (bb_index s = 0; s < surface->steps.count; ++s) {
@@ -360,7 +361,7 @@ static bb_status check_pupil(const bb_fringe_pupil_config *pupil)
     bb_status status = BB_OK;
     BB_TRY(check_choice(&bb_fringe_pupil_schema, "kind", pupil->kind, "pupil"));
     BB_REQUIRE(pupil->kind != BB_FRINGE_PUPIL_ANNULUS || pupil->obstruction > 0.0, BB_INVALID,
-               "pupil.obstruction is missing: an annulus needs it");
+               "pupil.obstruction is missing: required for an annulus");
     BB_REQUIRE(pupil->kind == BB_FRINGE_PUPIL_ANNULUS || pupil->obstruction == 0.0, BB_INVALID,
                "pupil.obstruction = %g does not apply to a pupil of kind %s", pupil->obstruction,
                find_key(&bb_fringe_pupil_schema, "kind")->choices[pupil->kind]);
@@ -368,8 +369,8 @@ done:
     return status;
 }
 
-// Beyond 2 / (window + 1) cycles a pixel the window lets nothing through: neither the mean of the
-// frame, which demodulation moves to the carrier, nor the fringes' mirror image at twice that.
+// Beyond 2 / (window + 1) cycles a pixel the window rejects everything: the mean of the frame,
+// which demodulation moves to the carrier, and the fringes' mirror image at twice the carrier.
 static bb_status check_carrier(const bb_fringe_carrier_config *carrier)
 {
     bb_status status = BB_OK;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Configuration of the fringe experiment: the wavefront that an interferometer looks at, its pupil,
-// its camera, and how phase is got from frames. Heights and rms are of the surface or wavefront
-// that is measured, before waves_per_fringe makes phase of them.
+// Configuration of the fringe experiment: the measured wavefront, its pupil, its camera, and phase
+// detection. Heights and rms refer to the measured surface or wavefront, before the conversion to
+// phase by waves_per_fringe.
 //
-// Coordinates: columns run along x, rows along y, from the first pixel of the first row. A place
+// Coordinates: columns run along x, rows along y, from the first pixel of the first row. A position
 // along an axis is a fraction of its pixels, 0 the outer edge of the first one, 1 that of the last.
-// The disc of the pupil and of Zernike polynomials lies in the middle of the array; its diameter is
-// pupil.diameter times the array's shorter side. rms is over the pupil without its holes, the mean
-// taken out; that of a Zernike polynomial is over its whole disc.
+// The disc of the pupil and of Zernike polynomials is centred in the array; its diameter is
+// pupil.diameter times the array's shorter side. The rms is over the pupil without its holes, with
+// the mean removed; that of a Zernike polynomial is over its whole disc.
 #ifndef BB_PHYSICS_FRINGE_FRINGE_CONFIG_H
 #define BB_PHYSICS_FRINGE_FRINGE_CONFIG_H
 
@@ -32,8 +32,8 @@ typedef struct bb_freeform_config {
     bb_index bumps;
 } bb_freeform_config;
 
-/// Keys of `surface.spectrum:`. The power of a wave of f cycles goes as f^-exponent, none outside
-/// the cutoffs. The array is one period, so that opposite edges meet.
+/// Keys of `surface.spectrum:`. The power of a wave of f cycles is proportional to f^-exponent,
+/// zero outside the cutoffs. The array is one period, so that opposite edges match.
 typedef struct bb_spectrum_config {
     double rms_nm; ///< 0: none
     double exponent;
@@ -51,16 +51,16 @@ typedef enum bb_surface_step_kind {
     BB_SURFACE_STEP_EDGE,  ///< higher from column x on
     BB_SURFACE_STEP_SHEAR, ///< from row y on a ramp along x, 0 at the first column, the height at
                            ///< the last
-    BB_SURFACE_STEP_MESA,  ///< a raised square of side `width` in the middle of (x, y)
+    BB_SURFACE_STEP_MESA,  ///< a raised square of side `width` centred at (x, y)
 } bb_surface_step_kind;
 
 /// A record of `surface.steps:`. Unset, as NaN: 0.5 for x and y, 0.25 for width.
 typedef struct bb_surface_step {
     int kind; ///< bb_surface_step_kind
     double height_nm;
-    double x;     ///< of edge and mesa
-    double y;     ///< of shear and mesa
-    double width; ///< of mesa, over the array's shorter side
+    double x;     ///< for edge and mesa
+    double y;     ///< for shear and mesa
+    double width; ///< for mesa, over the array's shorter side
 } bb_surface_step;
 
 /// Keys of `surface.residue_pairs:`: vortices of opposite sense, whose phase is the argument of
@@ -70,7 +70,7 @@ typedef struct bb_residue_config {
     double separation_px;
 } bb_residue_config;
 
-/// Keys of `surface:`. What is given adds.
+/// Keys of `surface:`. All contributions add up.
 typedef struct bb_fringe_surface_config {
     bb_list zernike; ///< bb_zernike_term
     bb_freeform_config freeform;
@@ -87,7 +87,7 @@ typedef enum bb_fringe_pupil_kind {
     BB_FRINGE_PUPIL_ANNULUS,
 } bb_fringe_pupil_kind;
 
-/// Keys of `pupil.spiders:`, vanes from the middle outwards, equally far apart.
+/// Keys of `pupil.spiders:`, vanes from the centre outwards, at equal angles.
 typedef struct bb_spider_config {
     bb_index count;
     double width_px;
@@ -100,7 +100,7 @@ typedef struct bb_gap_config {
     double width_px;
 } bb_gap_config;
 
-/// Keys of `pupil.holes:`, discs without data at random places.
+/// Keys of `pupil.holes:`, discs without data at random positions.
 typedef struct bb_hole_config {
     bb_index count;
     double radius_px;
@@ -117,25 +117,25 @@ typedef struct bb_fringe_pupil_config {
     double dead_share; ///< probability that a pixel has no data
 } bb_fringe_pupil_config;
 
-/// Keys of `camera:`. A pixel sees mean (1 + contrast cos(phase + step)), full scale 1.
+/// Keys of `camera:`. A pixel measures mean (1 + contrast cos(phase + step)), full scale 1.
 typedef struct bb_fringe_camera_config {
     bb_index bits; ///< BB_INTEGER_UNSET: not quantised
-    double noise;  ///< sigma over full scale, of every pixel of every frame
+    double noise;  ///< standard deviation over full scale, per pixel and frame
     double contrast;
     double mean;          ///< over full scale
-    double vibration_rad; ///< sigma of a phase error of each frame, common to its pixels
+    double vibration_rad; ///< standard deviation of each frame's common phase error
 } bb_fringe_camera_config;
 
 typedef enum bb_detection_algorithm {
     BB_DETECTION_STEPS,   ///< least squares over known steps
     BB_DETECTION_CARRE,   ///< four equal steps of any size
     BB_DETECTION_NONE,    ///< no frames: the wrapped truth
-    BB_DETECTION_CARRIER, ///< one frame, whose fringes a tilt has made dense
+    BB_DETECTION_CARRIER, ///< one frame with dense fringes from a tilt
 } bb_detection_algorithm;
 
 /// Keys of `detection.carrier:`.
 typedef struct bb_fringe_carrier_config {
-    double x, y;        ///< cycles a pixel
+    double x, y;        ///< cycles per pixel
     bb_index window_px; ///< across the window, odd
 } bb_fringe_carrier_config;
 
@@ -143,13 +143,13 @@ typedef struct bb_fringe_carrier_config {
 typedef struct bb_fringe_detection_config {
     int algorithm; ///< bb_detection_algorithm
     bb_index steps;
-    double step_rad;         ///< NaN: 2 pi / steps; of carre pi / 2
+    double step_rad;         ///< NaN: 2 pi / steps; for carre pi / 2
     double step_error;       ///< relative: the mirror moves step_rad (1 + step_error)
     double least_modulation; ///< amplitude of the fringes over full scale
     bb_fringe_carrier_config carrier;
 } bb_fringe_detection_config;
 
-/// Everything that the physics reads. Lists are borrowed.
+/// All configuration of the physics. Lists are borrowed.
 typedef struct bb_fringe_config {
     bb_fringe_size_config size;
     double wavelength_nm;
@@ -165,25 +165,25 @@ extern const bb_schema bb_fringe_surface_schema;
 extern const bb_schema bb_fringe_pupil_schema;
 extern const bb_schema bb_fringe_camera_schema;
 extern const bb_schema bb_fringe_detection_schema;
-/// Of bb_fringe_config, the others as its groups.
+/// Schema of bb_fringe_config, with the others as its groups.
 extern const bb_schema bb_fringe_schema;
 
-/// Radians of phase in a nanometre of height: 2 pi / (wavelength_nm waves_per_fringe).
+/// Radians of phase per nanometre of height: 2 pi / (wavelength_nm waves_per_fringe).
 double bb_fringe_config_rad_per_nm(const bb_fringe_config *config);
 
-/// Radius in pixels of the pupil's disc, which is that of Zernike polynomials.
+/// Radius in pixels of the pupil's disc, also that of Zernike polynomials.
 double bb_fringe_config_radius_px(const bb_fringe_config *config);
 
-/// The step that detection takes the mirror to make, in rad.
+/// Nominal step of the mirror assumed by detection, in rad.
 double bb_fringe_config_step_rad(const bb_fringe_detection_config *detection);
 
-/// Frames that make one phase: `steps`, of a carrier 1.
+/// Frames per phase map: `steps`, 1 for a carrier.
 bb_index bb_fringe_config_frames(const bb_fringe_detection_config *detection);
 
-/// Checks the rules that no single key can: an obstruction of an annulus only, keys that fit the
-/// kind of step, cutoffs with a wave between them, vortices that the array has room for, four steps
-/// of Carre. Ranges and choices are checked too, so that structs filled by hand are safe. A pupil
-/// may be left without pixels. Errors: BB_INVALID, the message begins with the key's path.
+/// Checks the rules across keys: an obstruction only for an annulus, keys that fit the kind of
+/// step, cutoffs with a wave between them, vortices that fit in the array, four steps for Carre.
+/// Ranges and choices are checked too, so that structs filled by hand are safe. A pupil without
+/// pixels is accepted. Errors: BB_INVALID, the message begins with the key's path.
 BB_CHECKED bb_status bb_fringe_config_check(const bb_fringe_config *config);
 
 #endif

@@ -69,7 +69,8 @@ bb_status bb_fringe_pupil_draw(const bb_fringe_config *config, unsigned char *ma
     return bb_thread_ranges(config->size.rows, ROWS_OF_A_TASK, task_draw, &work);
 }
 
-// Pixels whose centres are at most `radius` from (x, y), in pixels from the first one's centre.
+// Removes pixels whose centres are at most `radius` from (x, y), in pixels from the first one's
+// centre.
 static void punch(const bb_fringe_config *config, double x, double y, double radius,
                   unsigned char *mask)
 {

@@ -34,7 +34,7 @@ static void add_noise(const frame_work *work, bb_index step, bb_index row, doubl
     }
 }
 
-// Cosine and sine of the row's phase are given: a shifted frame is their sum.
+// The cosine and sine of the row's phase are given: a shifted frame is their linear combination.
 static void draw_row(const frame_work *work, bb_index step, bb_index row, const double *cosine,
                      const double *sine)
 {

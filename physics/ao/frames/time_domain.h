@@ -95,9 +95,8 @@ typedef struct bb_time_domain_estimate {
     bb_frame_mean *total;       ///< [wavelengths] Strehl ratio
     bb_frame_mean residual_m2;  ///< variance of the correctable wavefront over the pupil
     bb_index reference;         ///< estimate of the same target that `loss` refers to; itself: none
-    bb_frame_mean
-        *loss; ///< [wavelengths] correctable Strehl ratio of the reference minus this, on the
-               /// < same screens: its error is that of the differences
+    bb_frame_mean *loss; ///< [wavelengths] correctable Strehl ratio of the reference minus this,
+    ///< on the same screens: its error is that of the differences
 } bb_time_domain_estimate;
 
 typedef struct bb_time_domain_task {

@@ -12,9 +12,9 @@
 #include <string.h>
 
 enum {
-    FOLDS = 8,          // of the spectrum that aliasing counts, on either side
+    FOLDS = 8,          // spectral orders counted by aliasing, on either side
     BAND = 64,          // frequencies across a quarter of the corrected band, for the variance
-    LAG_DIRECTIONS = 24 // of the wind, over half a turn
+    LAG_DIRECTIONS = 24 // wind directions, over half a turn
 };
 
 bool bb_error_terms_wanted(const bb_error_terms_config *config)
@@ -75,14 +75,14 @@ typedef struct filling {
     const bb_atmosphere *atmosphere;
     const double *wind_m_per_s; // [layers]
     bb_structure_table corrected;
-    bb_structure_table late; // what the lag is of
+    bb_structure_table late; // the table that the lag applies to
     double pitch_m;
     bb_displacement_grid grid;
     double square_wave; // (lambda / 2 pi)^2 of r0's wavelength, m^2
     double *half;
 } filling;
 
-// Fitting and lag of one row of displacements, of the octant i >= j only.
+// Fitting and lag of one row of displacements, for the octant i >= j only.
 static bb_status fill_row(void *context, bb_index j)
 {
     const filling *work = context;
@@ -108,8 +108,8 @@ static bb_status fill_row(void *context, bb_index j)
     return BB_OK;
 }
 
-// Frequencies across a quarter of the band, closer than the inverse of the grid: the sum repeats
-// beyond it.
+// Frequencies across a quarter of the band, spaced more finely than the inverse of the grid, beyond
+// which the sum repeats.
 static double band_of(bb_displacement_grid grid, double pitch_m)
 {
     return fmax(BAND, ceil(grid.pixel_m * (double)grid.pixels / pitch_m));
@@ -237,7 +237,7 @@ done:
     return status;
 }
 
-// A row of N: the variance of a slope and its covariance with the other one of its subaperture.
+// A row of N: the variance of a slope and its covariance with the other slope of its subaperture.
 static bb_status add_row(const bb_tomography *tomography, const bb_sensor *sensor, bb_index row,
                          bb_triplets *list)
 {
@@ -280,10 +280,10 @@ double bb_error_budget_slope_noise(const bb_tomography *tomography, bb_index sta
     return sqrt(sum / (double)sensor->count);
 }
 
-enum { ROWS = 16 }; // of a task
+enum { ROWS = 16 }; // per task
 
-// Slopes [measurement_count] of a tilt of one arcsecond along an axis of the sky (0: x): what of it
-// lies along the axes of each grid.
+// Slopes [measurement_count] of a tilt of one arcsecond along an axis of the sky (0: x), projected
+// on the axes of each grid.
 static void fill_tilt(const bb_sensor_array *array, int axis, double *slopes)
 {
     for (bb_index s = 0; s < array->sensor_count; ++s) {

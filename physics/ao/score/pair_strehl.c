@@ -12,32 +12,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TASKS = 32 }; // that have sums of their own
+enum { TASKS = 32 }; // with separate sums
 
-// An influence function is left out where it has fallen to this part of its peak.
+// An influence function is ignored where it has decreased to this fraction of its peak.
 static const double reach = 1.0e-20;
 
-// The comb, what the residual does on it, and its sums.
+// The comb, the residual on it, and its sums.
 typedef struct pair_survey {
     const bb_deformable_mirror *mirror;
     const double *voltages;     // of a mirror's shapes
-    const bb_pair_field *field; // in place of the voltages
+    const bb_pair_field *field; // instead of the voltages
     bb_pair_strehl *out;
     const bb_pair_comb *comb;
-    bb_mirror_shape shape; // on the comb, of voltages
+    bb_mirror_shape shape; // on the comb, for voltages
     double *variance;      // C_ii [edge][edge]
     double *sums;          // [tasks][wavelengths + 1][edge][2 edge - 1]; the first of P_i P_j
     double *covariances;   // [tasks] sum of P_i P_j C_ij
-    bb_index rows;         // of the comb a task
+    bb_index rows;         // of the comb per task
 } pair_survey;
 
-// Scratch of one thread.
+// Workspace of one thread.
 typedef struct scratch {
-    double *reached;    // [corners] [corners][corners]: of row of b, columns of a and b; of a field
-                        // [points][corners]
-    double *half;       // G T [edge][corners]; of a field G of points with light
-    double *block;      // T [corners][corners]; of a field F z [points][points] of two rows
-    double *turned;     // of a field F z of the rows in turn
+    double *reached; // [corners] [corners][corners]: by row of b, columns of a and b; for a field
+                     // [points][corners]
+    double *half;    // G T [edge][corners]; for a field G of points with light
+    double *block;   // T [corners][corners]; for a field F z [points][points] of two rows
+    double *turned;  // for a field, F z with the rows swapped
     double *covariance; // [edge][edge] between two rows of the comb
 } scratch;
 
@@ -46,7 +46,7 @@ static bb_index displacements(const bb_pair_strehl *pairs)
     return pairs->edge * (2 * pairs->edge - 1);
 }
 
-// Transmission of the square of `step` points around (i, j); of an even number half of the outer
+// Transmission of the square of `step` points around (i, j); for an even number half of the outer
 // ones.
 static double find_weight(const bb_point_spread *spread, bb_index step, bb_index i, bb_index j)
 {
@@ -65,7 +65,8 @@ static double find_weight(const bb_point_spread *spread, bb_index step, bb_index
     return sum;
 }
 
-// Points of the comb: the middle of the pupil's, and as many on either side as reach the last.
+// Points of the comb: the centre of the pupil, and as many on either side as needed for the last
+// point.
 static bb_index comb_edge(bb_index pupil_points, bb_index step)
 {
     return 2 * ((pupil_points / 2 + step / 2) / step) + 1;
@@ -176,7 +177,7 @@ static void release_scratch(scratch *work)
     BB_RELEASE(&work->covariance);
 }
 
-// Sums Cvv over the rows of actuators that reach row j of the comb.
+// Sums Cvv over the rows of actuators that influence row j of the comb.
 static void reach_row(const pair_survey *survey, bb_index j, scratch *work)
 {
     const bb_deformable_mirror *mirror = survey->mirror;
@@ -196,7 +197,7 @@ static void reach_row(const pair_survey *survey, bb_index j, scratch *work)
     }
 }
 
-// C [edge][edge] between the reached row and row k of the comb, m^2.
+// C [edge][edge] between the current row and row k of the comb, m^2.
 static void cross_shapes(const pair_survey *survey, bb_index k, scratch *work)
 {
     const int corners = (int)survey->mirror->lenslets + 1;
@@ -216,7 +217,7 @@ static void cross_shapes(const pair_survey *survey, bb_index k, scratch *work)
                 corners, survey->shape.fall, corners, 0.0, work->covariance, edge);
 }
 
-// Sums a field's z at point `q` over the actuators of each column as row j of the comb sees them.
+// Sums a field's z at point `q` over the actuators of each column, weighted for row j of the comb.
 static void reach_point(const bb_pair_field *field, bb_index j, bb_index q, double *columns)
 {
     const bb_deformable_mirror *mirror = field->shape->mirror;
@@ -262,7 +263,7 @@ static void twist_rows(const pair_survey *survey, bb_index j, bb_index k, scratc
                 work->reached, corners, 0.0, out, columns);
 }
 
-// S less the stationary part, [edge][edge] between rows j and k of the comb where they have light.
+// S minus the stationary part, [edge][edge] between rows j and k of the comb, at points with light.
 static void cross_fields(const pair_survey *survey, bb_index j, bb_index k, scratch *work)
 {
     const bb_pair_field *field = survey->field;
@@ -287,7 +288,7 @@ static void cross_fields(const pair_survey *survey, bb_index j, bb_index k, scra
     }
 }
 
-// C between rows j and k of the comb; row j has been reached.
+// C between rows j and k of the comb; reach_row has been called for row j.
 static void cross(const pair_survey *survey, bb_index j, bb_index k, scratch *work)
 {
     if (survey->field != NULL) {
@@ -316,7 +317,7 @@ done:
     return status;
 }
 
-// Adds the pairs of rows j and k of the comb; `sums` at the displacement's row, of 2 edge - 1.
+// Adds the pairs of rows j and k of the comb; `sums` is at the displacement's row, of 2 edge - 1.
 static double add_rows(const pair_survey *survey, bb_index j, bb_index k, const double *covariance,
                        double *sums)
 {
@@ -354,7 +355,7 @@ static bool is_lit(const pair_survey *survey, bb_index row)
     return survey->comb->first[row + 1] > survey->comb->first[row];
 }
 
-// Pairs of rows begin..end of the comb with all rows up to themselves.
+// Pairs of rows begin..end of the comb with all rows up to and including themselves.
 static bb_status sum_pairs(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
@@ -385,7 +386,7 @@ done:
     return status;
 }
 
-// The last rows first: they have the most pairs, and few tasks are left to fill up with.
+// The last rows first: they have the most pairs, so short tasks remain to balance the threads.
 static bb_status sum_task(void *context, bb_index index)
 {
     const pair_survey *survey = context;
@@ -394,7 +395,7 @@ static bb_status sum_task(void *context, bb_index index)
     return sum_pairs(context, begin, begin + survey->rows < edge ? begin + survey->rows : edge);
 }
 
-// Arrays of the sums that a device makes.
+// Arrays of the sums computed on a device.
 typedef struct device_sums {
     int32_t *place, *first, *column;
     double *light, *squares, *covariances, *variances;
@@ -440,8 +441,7 @@ done:
     return status;
 }
 
-// The sums of a field as one task's, by its device. Of a displacement and its negative one stands
-// for both.
+// Sums of a field as a single task on a device. Each displacement also represents its negative.
 static bb_status sum_elsewhere(pair_survey *survey)
 {
     bb_status status = BB_OK;
@@ -489,7 +489,7 @@ done:
     return status;
 }
 
-// g of one wavelength; where the comb has no pair, that of the next displacement inwards.
+// g of one wavelength; for a displacement without a pair, the value of the next one inwards.
 static void divide(const pair_survey *survey, const double *weights, const double *sums,
                    double *ratio)
 {
@@ -506,7 +506,7 @@ static void divide(const pair_survey *survey, const double *weights, const doubl
     }
 }
 
-// The sums of all tasks, in their order.
+// Adds up the sums of all tasks, in their order.
 static bb_status gather(pair_survey *survey)
 {
     bb_status status = BB_OK;
@@ -616,7 +616,7 @@ void bb_pair_strehl_release(bb_pair_strehl *pairs)
     BB_RELEASE(&pairs->attenuation);
 }
 
-// g at a displacement of the comb, which is even: (-x, -y) is (x, y).
+// g at a displacement of the comb; it is even: (-x, -y) equals (x, y).
 static double at(const bb_pair_strehl *pairs, const double *ratio, bb_index x, bb_index y)
 {
     const bb_index last = pairs->edge - 1;
@@ -626,7 +626,7 @@ static double at(const bb_pair_strehl *pairs, const double *ratio, bb_index x, b
     return ratio[row * (2 * pairs->edge - 1) + last + inside];
 }
 
-// Lagrange's weights of the four points -1, 0, 1 and 2 at `t`.
+// Lagrange weights of the four points -1, 0, 1 and 2 at `t`.
 static void weigh(double t, double out[4])
 {
     out[0] = -t * (t - 1.0) * (t - 2.0) / 6.0;
@@ -668,7 +668,7 @@ static bb_status expand_row(void *context, bb_index y)
     const bb_index n = bb_point_spread_layout(pairs->spread)->pixels;
     const double *ratio = pairs->attenuation + work->wavelength * displacements(pairs);
     const double length = pairs->wavelengths_m[work->wavelength] / (2.0 * BB_PI);
-    static const double minimum = 1.0e-300; // whose logarithm there is
+    static const double minimum = 1.0e-300; // keeps the logarithm finite
     for (bb_index x = -(n / 2); x < n - n / 2; ++x) {
         const double value = interpolate(pairs, ratio, x, y);
         const double half = length * length * log(value < minimum ? minimum : value);
@@ -692,13 +692,13 @@ bb_index bb_pair_comb_edge(bb_index lenslets, bb_index pixels_per_lenslet, bb_in
 
 bb_need bb_pair_comb_need(bb_index edge, bb_index wavelength_count, double threads)
 {
-    static const double seconds_per_exponential = 1.0e-8; // of one core, with its sum
+    static const double seconds_per_exponential = 1.0e-8; // of one core, including its sum
     const double points = (double)(edge * edge);
     const double waves = (double)wavelength_count;
     const double lit = 0.25 * BB_PI * points;
     const double displaced = (double)edge * (2.0 * (double)edge - 1.0);
     const double sums = (TASKS * (waves + 1.0) + waves) * displaced; // and g of them
-    // Weights, their columns and variances; three planes of a thread.
+    // Weights, their columns and variances; three planes per thread.
     const double comb = (3.0 + 3.0 * fmin(threads, TASKS)) * points;
     return (bb_need){.host_bytes = sizeof(double) * (sums + comb),
                      .seconds = 0.5 * lit * lit * waves * seconds_per_exponential / threads};
@@ -712,7 +712,7 @@ bb_need bb_pair_strehl_need(bb_index lenslets, bb_index wavelength_count, double
     const double edge = (double)points;
     const double corners = (double)lenslets + 1.0;
     const double flops = edge * edge * edge * corners * (corners + edge);
-    // The mirror's shape; of a thread what reaches a row.
+    // The mirror's shape; per thread, the sums for a row.
     const double own = corners * corners * (corners + 1.0) + edge * corners;
     const bb_need shapes = {.host_bytes =
                                 sizeof(double) * (edge * corners + fmin(threads, TASKS) * own),

@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-// Every function transformed here but the pupil is even, so its spectrum is real up to rounding,
-// and a spectrum [N][N / 2 + 1] is transformed back by the plan `inverse`.
+// All functions transformed here except the pupil are even, so their spectra are real up to
+// rounding, and a spectrum [N][N / 2 + 1] is transformed back by the plan `inverse`.
 struct bb_point_spread {
     bb_point_spread_grid grid;
     bb_deformable_mirror mirror;
@@ -24,7 +24,7 @@ struct bb_point_spread {
     double transfer_sum;
     double *influence; // |FFT f|^2 / km^2 / N^2 [N][N / 2 + 1]
     fftw_plan forward; // [N][N] -> [N][N / 2 + 1]
-    fftw_plan inverse; // the way back, destroys its input
+    fftw_plan inverse; // inverse transform, destroys its input
 };
 
 static bb_index half_spectrum(bb_index pixels)
@@ -64,7 +64,7 @@ done:
     return status;
 }
 
-// The mirror costs a singular value decomposition: whatever can be refused is refused before.
+// The mirror costs a singular value decomposition: all checks come before it.
 static bb_status make_mirror(double diameter_m, const bb_pupil *pupil, bb_index lenslets,
                              double condition, bb_point_spread *spread)
 {
@@ -81,7 +81,7 @@ static bb_status make_plans(bb_point_spread *spread)
 {
     bb_status status = BB_OK;
     const int n = (int)spread->grid.pixels;
-    // The plans run on arrays of the caller, of any alignment.
+    // The plans are executed on arrays of the caller, of any alignment.
     const unsigned flags = FFTW_ESTIMATE | FFTW_UNALIGNED;
     double *plane = NULL;
     fftw_complex *spectrum = NULL;
@@ -89,7 +89,7 @@ static bb_status make_plans(bb_point_spread *spread)
     BB_TRY(BB_ALLOCATE(half_spectrum(n), &spectrum));
     spread->forward = fftw_plan_dft_r2c_2d(n, n, plane, spectrum, flags);
     spread->inverse = fftw_plan_dft_c2r_2d(n, n, spectrum, plane, flags);
-    // FFTW makes a plan for every size; only memory can be short.
+    // FFTW has a plan for every size; only memory can run out.
     BB_REQUIRE(spread->forward != NULL && spread->inverse != NULL, BB_MEMORY,
                "out of memory for FFTW's plans of %d x %d", n, n);
 done:
@@ -171,7 +171,7 @@ done:
     return status;
 }
 
-// The pupil need not be even, but the square of its spectrum's magnitude is real and even.
+// The pupil need not be even, but the squared magnitude of its spectrum is real and even.
 static bb_status transform_pupil(bb_point_spread *spread)
 {
     bb_status status = BB_OK;
@@ -232,7 +232,7 @@ bb_need bb_point_spread_resident(const bb_pupil *pupil, bb_index lenslets)
     return bb_need_together(bb_deformable_mirror_resident(pupil, lenslets), planes);
 }
 
-// The mirror is made first; the planes that stay are transformed beside a plane and a spectrum.
+// The mirror first; then the permanent planes are transformed with a temporary plane and spectrum.
 bb_need bb_point_spread_need(const bb_pupil *pupil, bb_index lenslets)
 {
     const bb_index pixels = bb_point_spread_pixels(lenslets);
@@ -329,15 +329,15 @@ bb_need bb_point_spread_voltages_need(const bb_pupil *pupil, bb_index lenslets, 
                                 (BB_NEED_FP64_RATE * threads)};
 }
 
-// The mean of Cvv over ordered pairs of actuators of equal displacement.
+// Mean of Cvv over ordered pairs of actuators of equal displacement.
 typedef struct averaging {
     const bb_point_spread *spread;
     const double *voltages;
-    bb_index *first; // [lenslets + 2] actuator of each row of the grid, rows being in order
-    double *mean;    // [2 lenslets + 1][2 lenslets + 1], 0 where there is no pair
+    bb_index *first; // [lenslets + 2] first actuator of each row of the grid, in row order
+    double *mean;    // [2 lenslets + 1][2 lenslets + 1], 0 without a pair
 } averaging;
 
-// One row of displacements: pairs of rows of actuators so far apart, in their order.
+// One row of displacements: pairs of actuator rows that far apart, in order.
 static bb_status average_row(void *context, bb_index displacement)
 {
     bb_status status = BB_OK;
@@ -369,7 +369,7 @@ done:
     return status;
 }
 
-// Averages Cvv onto `plane` [N][N], km pixels a step.
+// Averages Cvv onto `plane` [N][N], km pixels per step.
 static bb_status average(const bb_point_spread *spread, const double *voltages, double *plane)
 {
     bb_status status = BB_OK;
@@ -410,7 +410,7 @@ static void judge(const bb_point_spread *spread, double *correlation, double *rm
         bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "the residual wavefront is not finite");
     } else if (correlation[0] < 0.0) {
         bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
-                       "the residual wavefront has the variance %g m^2", correlation[0]);
+                       "the residual wavefront has a negative variance, %g m^2", correlation[0]);
     } else {
         *rms_m = sqrt(correlation[0]);
         return;
@@ -481,7 +481,7 @@ double bb_point_spread_variance(const bb_point_spread *spread, const double *hal
     return sum / spread->transfer_sum;
 }
 
-// Integral of exp(-2 pi i r a / lambda) over a box's width, over the width.
+// Mean of exp(-2 pi i r a / lambda) over a box's width.
 static double box_factor(double displacement_m, double width_rad, double wavelength_m)
 {
     const double half = BB_PI * displacement_m * width_rad / wavelength_m;
@@ -526,7 +526,7 @@ bb_status bb_point_spread_image(const bb_point_spread *spread, const double *cor
     fftw_execute_dft_r2c(spread->forward, image, spectrum);
     for (bb_index j = 0; j < n; ++j) {
         for (bb_index i = 0; i < n; ++i) {
-            // The half that r2c leaves out is the mirror image; the image is real.
+            // The half omitted by r2c is the mirror image; the image is real.
             const bb_index y = i < bins ? j : (n - j) % n;
             const bb_index x = i < bins ? i : n - i;
             image[((j + n / 2) % n) * n + (i + n / 2) % n] = creal(spectrum[y * bins + x]);
@@ -570,7 +570,7 @@ done:
     return status;
 }
 
-// Intensity at `angle` off the axis over that on it.
+// Intensity at `angle` off the axis relative to that on it.
 static double intensity(const rings *image, double wavelength_m, double angle)
 {
     double sum = 0.0;
@@ -587,7 +587,7 @@ bb_status bb_point_spread_width(const bb_point_spread *spread, const double *cor
 {
     bb_status status = BB_OK;
     rings image = {0};
-    // Where an image of one pixel of the pupil would end.
+    // Extent of the image of a single pixel of the pupil.
     const double limit = wavelength_m / spread->grid.pixel_m;
     double inside = 0.0;
     double outside = limit / (8.0 * (double)spread->grid.pixels);

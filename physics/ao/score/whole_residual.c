@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Points whose covariance with the slopes is worked on at a time, and actuators of a task that
-// turns the influence. Both are fixed, so that sums do not depend on the threads.
+// Points per block of the covariance with the slopes, and actuators per task that projects the
+// influence. Both are fixed, so that sums do not depend on the threads.
 enum { POINTS = 512, TURNED = 16 };
 
-// Values of the covariance of phase and slopes that are kept for the next estimate.
+// Limit of values of the covariance of phase and slopes cached for the next estimate.
 static const bb_index most_kept = (bb_index)1 << 24;
 
 struct bb_whole_residual {
@@ -27,18 +27,18 @@ struct bb_whole_residual {
     bb_index own;       // of the target's own mirror
     bb_pair_comb comb;
     double *x_m, *y_m;       // [points] with light
-    bb_phase_looks seen;     // of them
+    bb_phase_looks seen;     // directions of the points
     bb_matrix_source source; // of <phi s>
     bb_index looks;
     double *weight;         // [looks]
-    bb_sensor_layer *layer; // [looks][layers] as the target sees them at the time of the correction
-    bb_mirror_shape shape;  // of the own mirror on the comb
+    bb_sensor_layer *layer; // [looks][layers] from the target at the time of the correction
+    bb_mirror_shape shape;  // of its own mirror on the comb
     double *influence;      // F [points][actuators]
-    double *metric;         // [own][own]: mean of F^T F without that of F, of the own mirror
-    double *phase;          // <phi s> [points][n]; NULL: filled for each estimate, or by a device
-    double *truth;          // Dx Ctt Dx^T [actuators][actuators]; NULL: mirrors together
-    double *cross;          // B [actuators][n]; likewise
-    double *stationary;     // [edge][edge]
+    double *metric;         // [own][own]: mean of F^T F without piston, for its own mirror
+    double *phase;          // <phi s> [points][n]; NULL: computed for each estimate, or on a device
+    double *truth;      // Dx Ctt Dx^T [actuators][actuators]; NULL: mirrors that correct together
+    double *cross;      // B [actuators][n]; NULL likewise
+    double *stationary; // [edge][edge]
 };
 
 static bb_status multiply(const bb_whole_residual *whole, bb_index rows, bb_row_product product)
@@ -92,7 +92,7 @@ done:
     return status;
 }
 
-// In the place of the own mirror's those of all that correct together.
+// Uses the surfaces of all mirrors that correct together instead of the own mirror's.
 static bb_status fill_surfaces(bb_whole_residual *whole)
 {
     bb_status status = BB_OK;
@@ -118,7 +118,7 @@ done:
 
 typedef struct turning {
     const bb_whole_residual *whole;
-    const double *share; // [points] of the light
+    const double *share; // [points] fraction of the light
     double *out;         // [actuators][points]
 } turning;
 
@@ -143,7 +143,7 @@ static bb_status turn_rows(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// Rows of w F' [actuators][points]: what sums an image of the pupil onto the mirror's influence.
+// Rows of w F' [actuators][points]: projection of a phase map on the mirror's influence.
 static bb_status turn_influence(const bb_whole_residual *whole, double *out)
 {
     bb_status status = BB_OK;
@@ -167,7 +167,7 @@ done:
     return status;
 }
 
-// Mean of F'^T F' over the pupil: w F'^T times F, as the sum of w F' vanishes.
+// Mean of F'^T F' over the pupil: w F'^T times F, as the sum of w F' is zero.
 static bb_status fill_metric(bb_whole_residual *whole)
 {
     bb_status status = BB_OK;
@@ -184,7 +184,7 @@ done:
     return status;
 }
 
-// Half of D less the error terms, which enter the exposure on the grid itself.
+// Half of D minus the error terms, which enter the exposure on the grid itself.
 static bb_status fill_stationary(bb_whole_residual *whole)
 {
     bb_status status = BB_OK;
@@ -261,7 +261,7 @@ done:
     return status;
 }
 
-// The cells of an even step reach farther out of the pupil, where the correction ends: an odd one
+// The cells of an even step extend farther out of the pupil, where the correction ends: an odd one
 // is within 1e-5 of the Strehl ratio of all points, steps of 2 and 4 within 2e-4 and 4e-4.
 static bb_index step_of(bb_index lenslets, bb_index pixels_per_lenslet)
 {
@@ -328,7 +328,7 @@ typedef struct closing {
     double *w;
 } closing;
 
-// Rows begin..end, whose mirror images lie beside each other.
+// Completes rows begin..end together with their mirror images.
 static bb_status close_rows(void *context, bb_index begin, bb_index end)
 {
     const closing *work = context;
@@ -407,7 +407,7 @@ bb_status bb_whole_residual_field(const bb_whole_estimate *estimate, const doubl
     const bb_index size = whole->actuators;
     const bool together = estimate->product != NULL;
     const bool slopes = !together && estimate->kind == BB_RESIDUAL_SLOPES;
-    const bb_index commands = slopes ? size * n : 0;   // M, where r is of slopes
+    const bb_index commands = slopes ? size * n : 0;   // M, if r is of slopes
     const bb_index known = together ? 0 : size * size; // W
     const bb_index twisted = projection != NULL ? 0 : whole->comb.count * size; // z
     BB_TRY(BB_ALLOCATE(commands + known + twisted, memory));
@@ -439,14 +439,14 @@ done:
     return status;
 }
 
-// The pseudo-inverse of the metric: modes that move nothing in the pupil are left out.
+// Pseudo-inverse of the metric: modes that move nothing in the pupil are dropped.
 static bb_status invert_metric(const bb_whole_residual *whole, double *out)
 {
-    static const double least = 1e-8; // of the largest eigenvalue
+    static const double least = 1e-8; // relative to the largest eigenvalue
     bb_status status = BB_OK;
     const bb_index count = whole->own;
-    double *modes = NULL;  // [count][count], a mode a row
-    double *values = NULL; // [count] rising
+    double *modes = NULL;  // [count][count], one mode per row
+    double *values = NULL; // [count] increasing
     double *scaled = NULL; // modes over their values
     lapack_int info = 0;
     BB_TRY(BB_ALLOCATE(count * count, &modes));
@@ -455,7 +455,7 @@ static bb_status invert_metric(const bb_whole_residual *whole, double *out)
     memcpy(modes, whole->metric, (size_t)(count * count) * sizeof *modes);
     info = LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)count, modes, (lapack_int)count,
                          values);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK's dsyev returned %d", (int)info);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dsyev failed: info %d", (int)info);
     for (bb_index k = 0; k < count * count; ++k) {
         const double value = values[k / count];
         scaled[k] = value > least * values[count - 1] ? modes[k] / value : 0.0;
