@@ -99,7 +99,7 @@ bb_status bb_frames_create(const bb_fringe_config *config, const bb_scene *scene
     BB_REQUIRE(draw >= 0 && draw <= INT32_MAX, BB_INVALID, "draw %td, expected 0..%d", draw,
                INT32_MAX);
     BB_REQUIRE(detection->algorithm != BB_DETECTION_NONE, BB_INVALID,
-               "detection.algorithm: none has no frames");
+               "detection.algorithm: none uses no frames");
     BB_REQUIRE(scene->columns == config->size.columns && scene->rows == config->size.rows,
                BB_INVALID, "a scene of %td x %td pixels, expected %td x %td", scene->columns,
                scene->rows, config->size.columns, config->size.rows);
@@ -123,7 +123,7 @@ done:
     return status;
 }
 
-// Comparisons let NaN pass. Returns how many lie outside 0..1.
+// The comparisons let NaN pass. Returns how many are outside 0..1.
 BB_CLONES static bb_index clip(bb_index count, double *values)
 {
     bb_index outside = 0;

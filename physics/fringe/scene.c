@@ -11,7 +11,7 @@
 
 enum { ROWS_OF_A_TASK = 16, TRIES = 100 };
 
-// Whether the four pixels around a corner lie in the pupil; the corner is that of pixel (column,
+// Whether the four pixels around a corner are in the pupil; the corner is that of pixel (column,
 // row) towards greater x and y.
 static bool holds_corner(const bb_scene *scene, bb_index column, bb_index row)
 {
@@ -20,7 +20,7 @@ static bool holds_corner(const bb_scene *scene, bb_index column, bb_index row)
            pixel[scene->columns + 1] != 0;
 }
 
-// The first of a pair such that both ends stay among the corners of an axis.
+// Position of the first of a pair, such that both are at corners within the axis.
 static bb_index place_of(double uniform, bb_index pixels, bb_index offset)
 {
     const bb_index reach = offset < 0 ? -offset : offset;

@@ -13,7 +13,7 @@
 
 enum { ROWS_OF_A_TASK = 16 };
 
-// A field by rows, and what of it is wanted.
+// A field computed by rows, and the requested parts of it.
 typedef struct field {
     const bb_fringe_config *config;
     void (*row)(const struct field *field, bb_index row, double *out);
@@ -150,8 +150,8 @@ done:
     return status;
 }
 
-// Frequency of a wave across the pupil's diameter, 0 for one that has no power. Those of half a
-// cycle a pixel are left out: they have no phase.
+// Frequency of a wave across the pupil's diameter, 0 for one without power. Waves of half a cycle a
+// pixel are omitted: they have no phase.
 static double wave_cycles(const bb_fringe_config *config, bb_index k, bb_index l)
 {
     const bb_spectrum_config *spectrum = &config->surface.spectrum;
@@ -171,7 +171,7 @@ bool bb_surface_has_waves(const bb_fringe_config *config)
         const double y = (double)l / (double)config->size.rows;
         const double x = sqrt(fmax(0.0, least * least - y * y));
         const bb_index first = (bb_index)floor(fmin(x, 1.0) * (double)config->size.columns);
-        // The first at or beyond the lower cutoff, give or take a rounding.
+        // The first at or above the lower cutoff, allowing for rounding.
         for (bb_index k = first; k <= first + 2; ++k) {
             if (wave_cycles(config, k, l) > 0.0) {
                 return true;
@@ -181,7 +181,8 @@ bool bb_surface_has_waves(const bb_fringe_config *config)
     return false;
 }
 
-// Waves count from the outer edges of the first pixels, where those of any array of this shape lie.
+// Phases of waves are relative to the outer edges of the first pixels, which coincide for all
+// arrays of this shape.
 static double complex wave(const field *f, bb_index k, bb_index l)
 {
     const double cycles = wave_cycles(f->config, k, l);
@@ -197,7 +198,7 @@ static double complex wave(const field *f, bb_index k, bb_index l)
     return amplitude * (pair[0] + pair[1] * I) * (cos(turn) + sin(turn) * I);
 }
 
-// Half a spectrum, as a transform to reals takes it. Waves that run along y meet their own
+// Half a spectrum, as a complex-to-real transform requires. Waves along y are paired with their
 // conjugates.
 static bb_status task_waves(void *context, bb_index begin, bb_index end)
 {
@@ -247,7 +248,7 @@ static double or_else(double value, double replacement)
     return isnan(value) ? replacement : value;
 }
 
-// Pixels [begin, end) whose centres lie at or beyond a place of the axis.
+// Pixels [begin, end) whose centres are at or beyond a position on the axis.
 static bb_index pixel_from(double place, bb_index pixels)
 {
     return (bb_index)fmin(fmax(ceil(place - 0.5), 0.0), (double)pixels);
@@ -344,7 +345,7 @@ done:
     return status;
 }
 
-// Scratch of add_scaled beside a field: a line for every thread, at most one for each task.
+// Workspace of add_scaled in addition to a field: a line for every thread, at most one per task.
 static double scratch_bytes(const bb_fringe_config *config)
 {
     const bb_index tasks = (config->size.rows + ROWS_OF_A_TASK - 1) / ROWS_OF_A_TASK;

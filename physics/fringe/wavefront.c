@@ -9,7 +9,7 @@
 #include <lapacke.h>
 #include <math.h>
 
-// A sum with its lost digits (Kahan).
+// A compensated sum (Kahan).
 typedef struct long_sum {
     double sum, lost;
     bb_index count;
@@ -24,7 +24,7 @@ static void add(long_sum *sum, double value)
     ++sum->count;
 }
 
-// Phase of a pixel, less the truth if given.
+// Phase of a pixel, minus the truth if given.
 static double value_at(const double *phase, const double *truth, bb_index i)
 {
     return truth == NULL ? phase[i] : phase[i] - truth[i];
@@ -87,14 +87,14 @@ enum { BLOCKS = 16, POINTS = 512 };
 
 typedef struct fit {
     bb_index columns, rows, terms;
-    double radius, scale; // pixels; nm in a radian
+    double radius, scale; // in pixels; nm per radian
     const double *phase;
     double *normal; // [BLOCKS][terms][terms], lower triangles
     double *right;  // [BLOCKS][terms]
     bb_index pixels[BLOCKS];
 } fit;
 
-// Points that wait to be counted, and their polynomials.
+// Points waiting to be accumulated, and their polynomials.
 typedef struct batch {
     bb_index count;
     double x[POINTS], y[POINTS], height[POINTS];
@@ -173,7 +173,7 @@ static bb_index sum_blocks(fit *f)
     return pixels;
 }
 
-// Solves in place; NULL, or why the pixels do not determine the polynomials.
+// Solves in place; NULL, or the reason why the pixels do not determine the polynomials.
 static const char *solve(fit *f, bb_index pixels)
 {
     const lapack_int terms = (lapack_int)f->terms;

@@ -18,8 +18,8 @@ static const bb_kernel radial_kernel = {.name = "device_rows_radial",
                                             BB_CUDA_TWIN(bb_device_rows_radial_cuda)};
 
 enum {
-    MOST_OF_PANEL = 544, // right-hand sides that are solved at once
-    NEIGHBOURS = 9,      // of a node, itself among them
+    MOST_OF_PANEL = 544, // right-hand sides solved at once
+    NEIGHBOURS = 9,      // of a node, including itself
 };
 
 // A sparse matrix on the device.
@@ -28,19 +28,19 @@ typedef struct sparse {
     void *start, *column, *value;
 } sparse;
 
-// Where the unknowns of the nodes stand in the factor, and which of them a load has.
+// Positions of the nodes' unknowns in the factor, and which of them have a load.
 typedef struct load_layout {
     const bb_disc_mesh *mesh;
     const int64_t *place;
-    const double *load; // [4 unknowns][4] of the element
-    int unknowns;       // of a node
-    int first, count;   // of a node that have a load
+    const double *load; // [4 unknowns][4] for the element
+    int unknowns;       // per node
+    int first, count;   // unknowns of a node that have a load
 } load_layout;
 
 struct bb_device_rows {
     bb_device *device;
     const bb_wafer_problem *problem;
-    bb_factor_solve *solve; // NULL: rows are the kernel's alone
+    bb_factor_solve *solve; // NULL: rows from the closed-form kernel only
     load_layout layout;
     sparse load, moment;     // G', by node; `moment` of two modes
     sparse restriction;      // nodes to cells
@@ -54,7 +54,7 @@ struct bb_device_rows {
 const char *bb_device_rows_absent(const bb_wafer_problem *problem)
 {
     if (problem->plate == NULL && problem->membrane == NULL && problem->response == NULL) {
-        return "rows of a file are read on the host";
+        return "rows from a file are read on the host";
     }
     if (problem->membrane != NULL && bb_membrane_is_soft(problem->membrane)) {
         return "rigid motions of a wafer on soft springs are removed from the rows on the host";
@@ -98,7 +98,7 @@ typedef struct load_task {
     bb_csr *out;
 } load_task;
 
-// A node's row of G': forces of its temperature on the unknowns of its cells' corners.
+// A node's row of G': forces of its temperature on the unknowns at its cells' corners.
 static bb_status fill_load(void *context, bb_index begin, bb_index end)
 {
     static const int corner[4][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
@@ -336,7 +336,7 @@ done:
     return status;
 }
 
-// Lists of a panel: right-hand sides by unknown, and what z has besides, by node and by cell.
+// Lists for a panel: right-hand sides by unknown, and the local part of z, by node and by cell.
 typedef struct panel_lists {
     bb_triplets right, nodes, cells;
 } panel_lists;
@@ -355,7 +355,7 @@ static bb_status list_plate(const bb_device_rows *rows, const points *panel, pan
             BB_TRY(bb_triplets_add(&out->right, p, rows->layout.place[sample.unknown[i]],
                                    sample.weight[i]));
         }
-        // The part of z that uses cell centres is removed from the nodes.
+        // Moves the part of z that uses cell centres away from the nodes.
         for (int k = 0; k < 4 && panel->axis == (int)BB_AXIS_Z; ++k) {
             BB_TRY(bb_triplets_add(&out->nodes, p, sample.node[k],
                                    (sample.growth - height) * sample.bilinear[k]));
@@ -417,7 +417,7 @@ static bb_status gather(const bb_device_rows *rows, const sparse *matrix, const 
     return bb_device_launch(rows->device, &gather_kernel, matrix->rows, &task);
 }
 
-// Rows of the finite elements: `out` is the panel's first.
+// Rows of the finite elements: `out` is at the panel's first row.
 static bb_status solve_panel(bb_device_rows *rows, const points *panel, double *out)
 {
     bb_status status = BB_OK;
@@ -526,7 +526,7 @@ bb_status bb_device_rows_fill(bb_device_rows *rows, bb_index index, int axis, do
                     .field = bb_wafer_problem_field(rows->problem, index),
                     .count = rows->problem->slit.field_points,
                     .axis = axis};
-    BB_TRY(bb_wafer_problem_rows(rows->problem, index, axis, &host)); // refuses what it has not
+    BB_TRY(bb_wafer_problem_rows(rows->problem, index, axis, &host)); // fails for unavailable rows
     BB_TRY(host.source == &host.kernel.source ? integrate_field(rows, &field, out)
                                               : solve_field(rows, &field, out));
     BB_TRY(bb_device_wait(rows->device));

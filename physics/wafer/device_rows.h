@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of the response matrix made on a GPU, all slit points of a field at once: adjoint solves of
-// the membrane and of the coupled plate by the factor that the host made
+// Rows of the response matrix computed on a GPU, for all slit points of a field at once: adjoint
+// solves of the membrane and of the coupled plate with the factor computed on the host
 // (response/factor_solve.h), and the closed-form kernel's integrals (response/response.h).
 //
-// Rows agree with the host's (bb_wafer_problem_rows) to 1e-10 of the largest entry of a row;
-// they do not depend on the panels that they are made in.
+// Rows agree with the host's (bb_wafer_problem_rows) to 1e-10 of the largest entry of a row; they
+// do not depend on the panels in which they are computed.
 #ifndef BB_PHYSICS_WAFER_DEVICE_ROWS_H
 #define BB_PHYSICS_WAFER_DEVICE_ROWS_H
 
@@ -14,19 +14,18 @@
 
 typedef struct bb_device_rows bb_device_rows;
 
-/// Why rows of a problem are not made on a GPU, as a sentence; NULL: they are.
+/// Why rows of a problem are not computed on a GPU, as a sentence; NULL if they are.
 const char *bb_device_rows_absent(const bb_wafer_problem *problem);
 
-/// Copies what rows need, the factor first. Problem and device are borrowed. Errors:
+/// Copies the data for rows, the factor first. Problem and device are borrowed. Errors:
 /// BB_UNSUPPORTED (bb_device_rows_absent, a device other than cuda), BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_device_rows_create(const bb_wafer_problem *problem, bb_device *device,
                                            bb_device_rows **out);
 
-/// Whether a study's rows are made on a GPU, before its problem is made.
+/// Whether a study's rows are computed on a GPU, before its problem is created.
 bool bb_device_rows_planned(const bb_wafer_config *config);
 
-/// What that takes on the host while it is made and on the device, for fields of `points` slit
-/// points.
+/// Host need during creation and device need, for fields of `points` slit points.
 bb_need bb_device_rows_need(const bb_wafer_config *config, double nodes, double points);
 
 /// Rows of axis `axis` for scored field `index`: out [slit field_points][input_count] in the

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-// Radius 0: every cell is kept.
+// Radius 0: every cell is included.
 typedef struct layout {
     bb_index columns;
     bb_index rows;
@@ -14,7 +14,7 @@ typedef struct layout {
     double spacing;
     double radius;
     bool periodic;
-    const bb_disc_mesh *hole; // its cells are left out; NULL for none
+    const bb_disc_mesh *hole; // its cells are excluded; NULL for none
     bb_index shift;           // from its grid to this one
 } layout;
 
@@ -45,7 +45,7 @@ static void corners(const bb_disc_mesh *mesh, bb_index column, bb_index row, bb_
     indices[3] = grid_node(mesh, column, row + 1);
 }
 
-// Numbers the kept cells and marks the nodes that they use.
+// Numbers the included cells and marks their nodes.
 static void number_cells(const layout *plan, bb_disc_mesh *mesh)
 {
     for (bb_index row = 0; row < mesh->rows; ++row) {
@@ -135,7 +135,7 @@ done:
     return status;
 }
 
-// A cell has four nodes and so has a node; the grid is the square around the disc.
+// At least one node per cell; the grid is the square around the disc.
 bb_need bb_disc_mesh_need(double nodes)
 {
     const double edge = ceil(sqrt(4.0 / M_PI * nodes)) + 2.0;
@@ -148,9 +148,9 @@ bb_status bb_disc_mesh_create(double radius, double spacing, bb_disc_mesh **out)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(radius > 0.0 && spacing > 0.0 && radius / spacing < 14999.0, BB_INVALID,
-               "disc of radius %g m in cells of %g m, expected up to 14999 cells a radius", radius,
-               spacing);
-    // A hair below the quotient, so that rounding of 0.15 / 0.0005 adds no empty column.
+               "disc of radius %g m in cells of %g m, expected up to 14999 cells per radius",
+               radius, spacing);
+    // Slightly below the quotient, so that rounding of 0.15 / 0.0005 adds no empty column.
     bb_index half = (bb_index)ceil(radius / spacing * (1.0 - 1e-12));
     double corner = -(double)half * spacing;
     layout plan = {2 * half, 2 * half, corner, corner, spacing, radius, false, NULL, 0};
@@ -164,8 +164,8 @@ bb_status bb_disc_mesh_around(const bb_disc_mesh *disc, double radius, bb_disc_m
     bb_status status = BB_OK;
     const double spacing = disc->spacing;
     BB_REQUIRE(radius > 0.0 && radius / spacing < 14999.0, BB_INVALID,
-               "ring of radius %g m in cells of %g m, expected up to 14999 cells a radius", radius,
-               spacing);
+               "ring of radius %g m in cells of %g m, expected up to 14999 cells per radius",
+               radius, spacing);
     bb_index half = (bb_index)ceil(radius / spacing * (1.0 - 1e-12));
     half = half > disc->columns / 2 ? half : disc->columns / 2;
     double corner = -(double)half * spacing;
@@ -241,7 +241,7 @@ bb_index bb_disc_mesh_cell(const bb_disc_mesh *mesh, double x, double y)
     return -1;
 }
 
-// A mesh holds the segment from (0, 0) to each of its points, so the edge is found by halving.
+// A mesh contains the segment from (0, 0) to each of its points, so the edge is found by bisection.
 bb_index bb_disc_mesh_nearest(const bb_disc_mesh *mesh, double *x, double *y)
 {
     enum { HALVINGS = 60 };
@@ -283,7 +283,7 @@ void bb_disc_mesh_destroy(bb_disc_mesh **mesh)
     BB_RELEASE(mesh);
 }
 
-// An edge that passes through a node to rounding leaves no sliver on its other side.
+// An edge that passes through a node up to rounding leaves no sliver on its other side.
 static double from_node(double edge, double position, double half)
 {
     double away = edge - position;
@@ -307,7 +307,7 @@ bb_node_cut bb_node_cut_of(const bb_disc_mesh *mesh, const bb_box *box, bb_index
     // Lengths from the node: a whole quarter is spacing / 2 without rounding.
     double west = bb_disc_mesh_has_cell(mesh, column - 1, row) ? overlap(-half, 0.0, x0, x1) : 0.0;
     double east = bb_disc_mesh_has_cell(mesh, column, row) ? overlap(0.0, half, x0, x1) : 0.0;
-    // The middle of the covered x; halves that are both covered meet at the node.
+    // Centre of the covered x; halves that are both covered meet at the node.
     double start = west > 0.0 ? fmin(x, box->x1) - west : fmax(x, box->x0);
     bb_node_cut cut = {.width = west + east};
     cut.low = fmax(side == 0 ? -half : 0.0, from_node(box->y0, y, half));

@@ -15,7 +15,7 @@ static double conductance_of(const bb_thermal *thermal, const bb_csr *matrix, bb
     return matrix->value[index] / (thermal->step * thermal->per_joule[row]); // A = I - dt M^-1 K
 }
 
-// Each pair is taken from its lower entry, so that the matrix is symmetric to the last bit.
+// Each pair uses its lower entry, so that the matrix is symmetric to the last bit.
 static bb_status assemble(bb_bare_clamp *bare)
 {
     bb_status status = BB_OK;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clamp and ring between two wafers: bare, in touch with the water alone,
+// Clamp and ring between two wafers: bare, in contact with the water only,
 //     C_c dT_c/dt = d_c k_c lap T_c - h_w T_c,    C_r dT_r/dt = d_r k_r lap T_r - h_w,r T_r,
-// by Crank-Nicolson in equal steps of at most 10 ms. The matrix is what a thermal model leaves of
-// itself when the wafer's unknowns and all that is exchanged with them are taken out.
+// by Crank-Nicolson in equal steps of at most 10 ms. The matrix is that of the thermal model
+// without the wafer's unknowns and all exchanges with them.
 //
-// Limits: a gas over the bare clamp and the moment of lifting take no heat.
+// Limits: heat loss to gas over the bare clamp and during lifting is neglected.
 #ifndef BB_PHYSICS_WAFER_HEAT_BARE_CLAMP_H
 #define BB_PHYSICS_WAFER_HEAT_BARE_CLAMP_H
 
@@ -16,10 +16,10 @@
 /// Read-only to users.
 typedef struct bb_bare_clamp {
     const bb_thermal *thermal; ///< borrowed
-    bb_index first;            ///< place of the first unknown in a thermal state
-    bb_index count;            ///< clamp and ring
+    bb_index first;            ///< index of the first unknown in a thermal state
+    bb_index count;            ///< number of clamp and ring unknowns
     double step;               ///< s
-    bb_index steps;            ///< in the whole time
+    bb_index steps;            ///< for the whole duration
     bb_csr conductance;        ///< K + H, [count][count] symmetric, W/K
 } bb_bare_clamp;
 
@@ -29,7 +29,7 @@ BB_CHECKED bb_status bb_bare_clamp_create(const bb_thermal *thermal, double dura
                                           bb_bare_clamp **out);
 void bb_bare_clamp_destroy(bb_bare_clamp **bare);
 
-/// Books a step that gives heat to the water at the temperatures `mean` [count].
+/// Accounts for the heat given to the water in a step at the temperatures `mean` [count].
 void bb_bare_clamp_account(const bb_bare_clamp *bare, const double *mean, bb_ledger *ledger);
 
 #endif

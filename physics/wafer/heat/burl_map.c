@@ -54,7 +54,7 @@ done:
     return status;
 }
 
-// Length that burl `at` of a line shares with [low, low + side].
+// Overlap of burl `at` of a line with [low, low + side].
 static double shared(const lattice *grid_points, bb_index index, double low, double side)
 {
     double middle = grid_points->pitch * (double)index;

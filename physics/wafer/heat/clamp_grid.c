@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-// The whole coarse grid while it is built; it is centred on the middle of the mesh, so that a
-// coarse node lies there.
+// The whole coarse grid during construction; centred on the mesh, so that a coarse node is at its
+// centre.
 typedef struct coarse {
     const bb_disc_mesh *mesh;
     double spacing;
@@ -14,7 +14,7 @@ typedef struct coarse {
     double origin_y;
     bb_index columns;
     bb_index rows;
-    int32_t *cell_at; // [rows][columns] 1 where kept, 0 elsewhere
+    int32_t *cell_at; // [rows][columns] 1 if included, else 0
     int32_t *node_at; // [rows + 1][columns + 1]
 } coarse;
 
@@ -32,7 +32,7 @@ static void place(const bb_disc_mesh *mesh, double spacing, coarse *grid)
     grid->origin_y = mesh->origin_y + half_y - (double)rows * spacing;
 }
 
-// First and last coarse cell that share area with [low, low + width], in units of the spacing.
+// First and last coarse cell that overlaps [low, low + width], in units of the spacing.
 static void span(double low, double width, bb_index count, bb_index range[2])
 {
     range[0] = (bb_index)floor(low + 1e-9);
@@ -105,7 +105,8 @@ static void fill_cells(const coarse *grid, bb_clamp_grid *out)
     }
 }
 
-// Coarse cell and place in it of a wafer node. A node on a border takes any cell that exists there.
+// Coarse cell of a wafer node and the position in it. A node on a border uses any existing cell
+// there.
 static bool locate(const coarse *grid, double at_x, double at_y, bb_index cell[2], double place[2])
 {
     double column = floor(at_x + 1e-9);
@@ -145,7 +146,7 @@ static bb_status prolong(const coarse *grid, bb_clamp_grid *out)
         bool found =
             locate(grid, (bb_disc_mesh_x(mesh, node) - grid->origin_x) / grid->spacing,
                    (bb_disc_mesh_y(mesh, node) - grid->origin_y) / grid->spacing, cell, point);
-        BB_REQUIRE(found, BB_INTERNAL, "wafer node %td lies on no clamp cell", node);
+        BB_REQUIRE(found, BB_INTERNAL, "wafer node %td is on no clamp cell", node);
         double weight[4];
         weigh(point, weight);
         bb_index corner[4];
@@ -162,7 +163,8 @@ done:
     return status;
 }
 
-// One of `ratio` nodes along an axis lies on a coarse line and has one neighbour instead of two.
+// One of `ratio` nodes along an axis lies on a coarse line and has one coarse neighbour instead of
+// two.
 double bb_clamp_grid_pairs(double nodes, double ratio)
 {
     return nodes * pow(2.0 - 1.0 / ratio, 2.0);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ring of the table around the wafer, which partial fields heat beside it: a layer of its own
-// material on the square cells that continue the wafer's grid out to its radius,
+// The ring of the table around the wafer, heated by partial fields: a layer of its own material on
+// the square cells that extend the wafer's grid to its radius,
 //     C_r dT_r/dt = d_r k_r lap T_r - h_w T_r + q_r,     C_r = (rho c)_r d_r,
-// insulated at its outer edge, in rises above the water. The dose that falls beside the wafer and
-// on the ring heats it; what falls outside both stays clipped.
+// insulated at its outer edge, in temperature rises above the water. Dose outside the wafer and on
+// the ring heats the ring; dose outside both is still clipped.
 //
-// Wafer and ring meet at the staircase of the mesh. A node there stands in both, and its two
+// Wafer and ring meet at the staircase of the mesh. A node there belongs to both, and its two
 // temperatures exchange through h_gap d l, with d the wafer's thickness and l the node's share of
 // the edge. The staircase is longer than the circle (4 / pi on a fine mesh): l is scaled by one
 // factor so that the whole edge is 2 pi R.
 //
-// Limits: the gap has no width; the ring and the clamp touch through the water only.
+// Limits: the gap has no width; the ring and the clamp are coupled through the water only.
 #ifndef BB_PHYSICS_WAFER_HEAT_EDGE_RING_H
 #define BB_PHYSICS_WAFER_HEAT_EDGE_RING_H
 
@@ -35,7 +35,7 @@ typedef struct bb_edge_ring {
     bb_ring_contact *contacts; ///< [contact_count], ascending ring nodes; none without exchange
 } bb_edge_ring;
 
-/// Whether the configuration has a ring; NULL has none.
+/// Whether the configuration has a ring; false for NULL.
 bool bb_edge_ring_wanted(const bb_ring_config *config);
 
 /// The ring around `wafer`, a disc of bb_disc_mesh_create. Errors: BB_INVALID (no cell in the

@@ -16,8 +16,8 @@ static bb_exposure_strip cut_strip(const bb_disc_mesh *mesh, const bb_exposure *
     return (bb_exposure_strip){cut.width, cut.low, cut.high, offset, factor};
 }
 
-// Integral of F over the strip: the part that the slit has passed and the part that it is on. In
-// lengths from the node, so that a passed strip gives the same number in every step.
+// Integral of F over the strip: the part that the slit has passed and the part under it. In lengths
+// from the node, so that a passed strip gives the same number in every step.
 static double strip_fraction(const bb_exposure_strip *strip, double slit, double width)
 {
     double s = slit + strip->offset;
@@ -28,7 +28,7 @@ static double strip_fraction(const bb_exposure_strip *strip, double slit, double
     return passed - strip->low + 0.5 * (reached - passed) * (at_passed + at_reached);
 }
 
-// Cells of a map, whose outer edges are the field's, that may meet [low, high] from its middle.
+// Cells of a map, whose outer edges are the field's, that may overlap [low, high] from its centre.
 static void meet_cells(const double *edges, bb_index count, double low, double high,
                        bb_index range[2])
 {
@@ -54,7 +54,7 @@ static void add_cell(const bb_disc_mesh *mesh, const bb_box *cell, double factor
     }
 }
 
-// Adds the strips of a node; its covered area, times factors, without a map cut at no cell.
+// Adds the strips of a node: its covered area with factors; without a map it is not split.
 static double add_strips(const bb_disc_mesh *mesh, const bb_box *area, int32_t node,
                          bb_exposure *exposure)
 {
@@ -108,7 +108,8 @@ static void collect(const bb_disc_mesh *mesh, const bb_box *area, bb_exposure *e
     exposure->clipped = exposure->energy_density * fmax(total - covered, 0.0);
 }
 
-// Most strips of a field: two a node, and of nodes cut by cells of a map two a cell.
+// Maximum number of strips of a field: two per node, and for nodes cut by cells of a map two per
+// cell.
 static bb_index most_strips(const bb_disc_mesh *mesh, const bb_scan *scan)
 {
     const bb_dose_map *map = scan->dose_map;
@@ -192,7 +193,7 @@ double bb_exposure_mesh_error(const bb_wafer_material_config *wafer, const bb_sc
     }
     const bb_field_place *places = scan->layout.items;
     for (bb_index i = 0; i < scan->layout.count; ++i) {
-        dose = fmax(dose, places[i].dose_mj_per_cm2); // NaN: the scan's
+        dose = fmax(dose, places[i].dose_mj_per_cm2); // NaN: the scan's dose
     }
     const bb_dose_point *points = scan->dose_map.items;
     double factor = scan->dose_map.count > 0 ? 0.0 : 1.0;

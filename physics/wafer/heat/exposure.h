@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Energy that the exposure of one field puts into the wafer nodes, step by step, and the cooling
+// Energy deposited in the wafer nodes by the exposure of one field, step by step, and the cooling
 // hood that moves with the slit.
 //
-// Each node owns the quarters of its live cells. Its energy in a light step is the integral of
-// dose * absorption * |F(s(t + dt)) - F(s(t))| over the part of them inside the field, exact along
-// the scan (F is piecewise linear) and with the arc at the middle of the covered part
-// across it. A map of dose within the field parts the area into its cells, each with its factor on
-// the dose. The sum over the steps telescopes: every covered area gets exactly the dose, whatever
-// the mesh, and nothing is renormalised at edges. Dose outside live cells is reported as clipped.
+// Each node owns the quarters of its live cells. Its energy in a light step is the integral of dose
+// * absorption * |F(s(t + dt)) - F(s(t))| over the part of them inside the field, exact along the
+// scan (F is piecewise linear) and with the arc at the centre of the covered part across it. A dose
+// map within the field divides the area into its cells, each with its factor on the dose. The sum
+// over the steps telescopes: every covered area gets exactly the dose, whatever the mesh, and
+// nothing is renormalised at edges. Dose outside live cells is reported as clipped.
 #ifndef BB_PHYSICS_WAFER_HEAT_EXPOSURE_H
 #define BB_PHYSICS_WAFER_HEAT_EXPOSURE_H
 
@@ -20,8 +20,8 @@ typedef struct bb_exposure_strip {
     double width;
     double low;
     double high;
-    double offset; ///< arc(x) of the strip less y of the node, m
-    double factor; ///< dose over the field's
+    double offset; ///< arc(x) of the strip minus y of the node, m
+    double factor; ///< dose relative to the field's
 } bb_exposure_strip;
 
 /// Read-only to users.
@@ -42,37 +42,37 @@ typedef struct bb_exposure {
 BB_CHECKED bb_status bb_exposure_create(const bb_disc_mesh *mesh, const bb_scan *scan,
                                         bb_index index, double absorption, bb_exposure **out);
 
-/// Energies of one of `parts` equal parts of every light step into the covered nodes, energy
-/// [count] J, and their sum, J: `part` counts from 0 to light_steps parts - 1.
+/// Energies of one of `parts` equal parts of every light step in the covered nodes, energy [count]
+/// J, and their sum, J: `part` counts from 0 to light_steps parts - 1.
 double bb_exposure_energy(const bb_exposure *exposure, bb_index part, bb_index parts,
                           double *energy);
 
-/// state[node] += per_joule[node] * energy: the B e of one step. Returns the energy put in, J.
-/// `energy` [count] is a workspace that holds the energies afterwards.
+/// state[node] += per_joule[node] * energy: the B e of one step. Returns the deposited energy, J.
+/// `energy` [count] is a workspace that contains the energies afterwards.
 double bb_exposure_deposit(const bb_exposure *exposure, bb_index step, const double *per_joule,
                            double *energy, double *state);
 
-/// Error of a displacement under the slit on a mesh of `spacing`, m: nodes collect dose and hand
-/// their temperature on through hat functions, a smoothing of variance h^2/6, to which a front that
-/// warms by dT = a dose/C over the width w of the slit answers with
+/// Discretisation error of a displacement under the slit on a mesh of `spacing`, m: nodes collect
+/// dose and interpolate temperature by hat functions, a smoothing of variance h^2/6. For a front
+/// that warms by dT = a dose/C over the width w of the slit this gives
 ///     1/2 (h^2/6) u'' = (1 + nu) alpha dT h^2/(12 w).
-/// An estimate; 1 to 1.4 times the rms found at 1 to 4 mm with w = 1.6 mm. Of the largest
-/// dose in any field.
+/// An estimate; 1 to 1.4 times the rms found at 1 to 4 mm with w = 1.6 mm. For the largest dose in
+/// any field.
 double bb_exposure_mesh_error(const bb_wafer_material_config *wafer, const bb_scan_config *scan,
                               double spacing);
 
 void bb_exposure_destroy(bb_exposure **exposure);
 
-// Cooling hood: a rectangle over the wafer that moves with the slit and takes heat from its top,
+// Cooling hood: a rectangle over the wafer that moves with the slit and cools its top,
 //     C dT/dt = ... - h_t(x, t) (T - T_hood),   h_t = exchange under the hood, 0 elsewhere.
 //
-// The rectangle is centred on the slit: on the field's middle in x, and in y on the middle of the
-// arc, y_slit - sagitta / 2. In the light steps it moves with y_slit; in the dark steps it goes at
-// constant speed in a straight line to where the next exposure starts. After the last exposure it
-// stays where it stood at the end of its light steps. Without dark steps it jumps.
+// The rectangle is centred on the slit: on the field's centre in x, and in y on the middle of the
+// arc, y_slit - sagitta / 2. In the light steps it moves with y_slit; in the dark steps it moves at
+// constant speed in a straight line to the start of the next exposure. After the last exposure it
+// stays at its final light-step position. Without dark steps it jumps.
 //
-// A node exchanges through the part of its own area (the quarters of its live cells) that the
-// rectangle covers in the middle of a step: second order in the step.
+// A node exchanges through the part of its own area (the quarters of its live cells) covered by the
+// rectangle in the middle of a step: second order in the step.
 
 /// Read-only to users.
 typedef struct bb_hood {
@@ -82,10 +82,10 @@ typedef struct bb_hood {
     double width;             ///< m
     double height;            ///< m
     double rise;              ///< of the hood above the water, K
-    bb_index cover_limit;     ///< no place of the hood covers more nodes
+    bb_index cover_limit;     ///< maximum number of covered nodes for any hood position
 } bb_hood;
 
-/// Whether the configuration has a hood; NULL has none.
+/// Whether the configuration has a hood; false for NULL.
 bool bb_hood_wanted(const bb_hood_config *config);
 
 bb_hood bb_hood_make(const bb_disc_mesh *mesh, const bb_scan *scan, const bb_hood_config *config);
@@ -95,7 +95,7 @@ bb_hood bb_hood_make(const bb_disc_mesh *mesh, const bb_scan *scan, const bb_hoo
 void bb_hood_centre(const bb_hood *hood, bb_index index, double time, double centre[2]);
 
 /// Nodes under the hood, ascending, in `node` [most], and the heat per kelvin that each exchanges
-/// in `duration` s, J/K, in `exchange` [most]. Returns their count.
+/// in `duration` s, J/K, in `exchange` [most]. Returns their number.
 bb_index bb_hood_cover(const bb_hood *hood, const double centre[2], double duration, int32_t *node,
                        double *exchange);
 

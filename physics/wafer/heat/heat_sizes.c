@@ -6,13 +6,13 @@
 
 #include <math.h>
 
-// A disc of square cells as bb_disc_mesh_create lays it out; cells whose centre is inside are kept.
+// A disc of square cells as in bb_disc_mesh_create; cells whose centre is inside are included.
 typedef struct disc {
     double radius, spacing, origin;
     bb_index rows;
 } disc;
 
-// Columns [first, last] of a row; none where first > last.
+// Columns [first, last] of a row; empty if first > last.
 typedef struct run {
     double first, last;
 } run;
@@ -32,7 +32,7 @@ static bool is_on_wafer(const disc *wafer, double column, double row)
     return x * x + y * y <= wafer->radius * wafer->radius;
 }
 
-// Found from the circle, then by the law itself: rounding decides at its rim.
+// Found from the circle, then by the exact criterion: rounding decides at its rim.
 static run columns_on_wafer(const disc *wafer, bb_index row)
 {
     if (row < 0 || row >= wafer->rows) {
@@ -67,7 +67,7 @@ static double count_nodes(const disc *wafer)
     return sum;
 }
 
-// Nodes all of whose four cells are kept: the ring around the disc has none of them.
+// Number of nodes whose four cells are all included: the ring around the disc has none of them.
 static double count_inner(const disc *wafer)
 {
     double sum = 0.0;
@@ -79,8 +79,7 @@ static double count_inner(const disc *wafer)
     return sum;
 }
 
-// Coarse cells that share area with cells [first, last] of a line, as bb_clamp_grid_create takes
-// them.
+// Coarse cells that overlap cells [first, last] of a line, as in bb_clamp_grid_create.
 static run touched(double first, double last, double ratio, double offset)
 {
     return (run){floor(first * ratio + offset + 1e-9),
@@ -99,7 +98,7 @@ static double count_clamp(const disc *wafer, double spacing)
     for (bb_index j = 0; j <= 2 * (bb_index)lines; ++j) {
         const double line = (double)j;
         run cells = NOTHING;
-        // The fine rows of a coarse one; the last of them may reach into the next.
+        // The fine rows of a coarse one; the last of them may extend into the next.
         for (; row < wafer->rows && touched((double)row, (double)row, ratio, offset).first <= line;
              ++row) {
             const run columns = columns_on_wafer(wafer, row);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Unknowns of the thermal model without a mesh: nodes of wafer, ring and clamp are counted row by
-// row from the law by which cells are kept, so that a plan of any size says what a run will have.
+// Number of unknowns of the thermal model without a mesh: nodes of wafer, ring and clamp are
+// counted row by row with the criterion for cells, so that plans of any size are exact.
 #ifndef BB_PHYSICS_WAFER_HEAT_HEAT_SIZES_H
 #define BB_PHYSICS_WAFER_HEAT_HEAT_SIZES_H
 
@@ -13,8 +13,8 @@ typedef struct bb_heat_sizes {
     double clamp; ///< of the clamp, bb_clamp_grid_create
 } bb_heat_sizes;
 
-/// Exact for meshes that can be made; takes time by the rows of the mesh and no memory. `ring` may
-/// be NULL.
+/// Exact for meshes that can be created; the time is proportional to the rows of the mesh, without
+/// memory. `ring` may be NULL.
 bb_heat_sizes bb_heat_sizes_of(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,
                                const bb_clamp_config *clamp, const bb_ring_config *ring);
 

@@ -7,23 +7,24 @@
 
 #include <math.h>
 
-// The first odd mode of temperature through the thickness of the wafer, beside the mean T:
+// First odd mode of temperature through the thickness of the wafer, in addition to the mean T:
 //     T(z) = T + (2 z / d) tau,   z from -d/2 (clamp) to d/2 (top),
 // so that the top is at T + tau and the bottom at T - tau. Moments of the heat equation with 1 and
 // 2 z / d, dose q absorbed at the top:
 //     C T'         = k d lap T       - h_c (T - tau - T_c) - h_t (T + tau - T_h) + q
 //     (C/3) tau'   = (k d/3) lap tau + h_c (T - tau - T_c) - h_t (T + tau - T_h) + q - (4 k/d) tau
 // Both are one symmetric system: exchanges are squares of T - tau - T_c and T + tau - T_h. Energy
-// is that of T alone. tau relaxes with C d / (12 k) = d^2 / (12 kappa), 0.56 ms, where the slowest
-// mode of the exact equation takes d^2 / (pi^2 kappa), 0.68 ms; under steady q it is q d / (4 k).
+// depends on T only. tau relaxes with C d / (12 k) = d^2 / (12 kappa), 0.56 ms, whereas the slowest
+// mode of the exact equation relaxes with d^2 / (pi^2 kappa), 0.68 ms; under steady q it is q d /
+// (4 k).
 //
-// tau is shorter than a step: its relaxation is stepped exactly. Forward Euler on a capacity M_tau
-// in place of C/3 is the exponential step with constant forcing, and Crank-Nicolson likewise:
+// The relaxation is faster than a step and is integrated exactly. Forward Euler with a capacity
+// M_tau instead of C/3 is the exponential step with constant forcing, and Crank-Nicolson likewise:
 //     x = dt (4 k/d) / (C/3):   M_tau = (C/3) x / (1 - exp -x),   M_tau = (C/3) (x/2) coth(x/2).
-// So A and K + H of thermal.h only grow by tau's rows, with M_tau as their capacity.
+// So A and K + H of thermal.h are only extended by tau's rows, with M_tau as their capacity.
 //
 // Limits: one mode; the profile under the slit is sharper in the first 0.1 ms. The gap to a ring
-// exchanges T, and tau through a third of it.
+// exchanges T, and tau with a third of the conductance.
 
 typedef struct through_mode {
     double relaxation;  // 4 k / d, W/(m2 K)
@@ -50,7 +51,7 @@ static through_mode through_mode_make(const bb_wafer_material_config *wafer, int
 {
     const double relaxation = 4.0 * wafer->conductivity_w_per_m_k / thickness(wafer);
     const double x = step / relaxation_time(wafer);
-    // M_tau = relaxation * dt times what M_tau dtau = -relaxation dt tau has to be divided by.
+    // M_tau = relaxation * dt over the relative change of tau in a step.
     const double part =
         stepping == (int)BB_STEPPING_EXPLICIT ? 1.0 / -expm1(-x) : 0.5 / tanh(0.5 * x);
     return (through_mode){
@@ -60,10 +61,10 @@ static through_mode through_mode_make(const bb_wafer_material_config *wafer, int
     };
 }
 
-// Largest explicit step that is surely stable for tau's rows on a mesh of `spacing` m, s;
-// `exchange` bounds the row sums of its exchanges, W/(m2 K): M_tau^-1 S <= (relaxation +
-// 4 (k d/3) / h^2 + exchange) / M_tau, a step times that is (1 - exp -x) (1 + r) <= 2. Infinite
-// where every step is.
+// Largest explicit step guaranteed stable for tau's rows on a mesh of `spacing` m, s; `exchange`
+// bounds the row sums of its exchanges, W/(m2 K): M_tau^-1 S <= (relaxation + 4 (k d/3) / h^2 +
+// exchange) / M_tau, a step times that is (1 - exp -x) (1 + r) <= 2. Infinite if every step is
+// stable.
 static double through_mode_limit(const bb_wafer_material_config *wafer, double spacing,
                                  double exchange)
 {
@@ -97,7 +98,7 @@ static coefficients convert(const bb_wafer_material_config *wafer, const bb_clam
     };
 }
 
-// Adds (K + H) of one conductance between two unknowns.
+// Adds the (K + H) of one conductance between two unknowns.
 static bb_status add_conductance(bb_triplets *list, bb_index i, bb_index j, double value)
 {
     BB_RETURN_IF_FAILED(bb_triplets_add(list, i, i, value));
@@ -139,8 +140,8 @@ static bb_status add_exchange(bb_triplets *list, const bb_disc_mesh *mesh,
     return BB_OK;
 }
 
-// tau beside T in the exchange of conductance `value` that node i of the wafer has at its bottom
-// with unknown j, or with an isothermal clamp (-1): what T - tau adds to what T has.
+// Terms of tau in the exchange of conductance `value` at the bottom of wafer node i with unknown j,
+// or with an isothermal clamp (-1): the difference between T - tau and T.
 static bb_status add_bottom(bb_triplets *list, bb_index i, bb_index tau, bb_index j, double value)
 {
     BB_RETURN_IF_FAILED(bb_triplets_add(list, tau, tau, value));
@@ -153,7 +154,7 @@ static bb_status add_bottom(bb_triplets *list, bb_index i, bb_index tau, bb_inde
     return BB_OK;
 }
 
-// Rows of tau, and what its exchanges add to the others.
+// Rows of tau, and the contributions of its exchanges to the others.
 static bb_status add_through(bb_triplets *list, const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
                              const bb_edge_ring *ring, const through_mode *mode, double exchange,
                              const bb_thermal *thermal)
@@ -182,7 +183,7 @@ static bb_status add_through(bb_triplets *list, const bb_disc_mesh *mesh, const 
     return BB_OK;
 }
 
-// Where wafer and ring touch, across the gap.
+// Exchange across the gap between wafer and ring.
 static bb_status add_contacts(bb_triplets *list, const bb_edge_ring *ring, bb_index first)
 {
     for (bb_index c = 0; c < ring->contact_count; ++c) {
@@ -242,7 +243,7 @@ double bb_thermal_clamp_limit(const bb_wafer_material_config *wafer, const bb_cl
            (4.0 * terms.clamp_conductance / (spacing * spacing) + terms.water);
 }
 
-// The gap's part of the bound in the wafer, and all of the ring's, 1/s.
+// The gap's part of the bound in the wafer, and the ring's whole bound, 1/s.
 static void bound_ring(const bb_disc_mesh *mesh, const bb_edge_ring *ring,
                        const coefficients *terms, double *wafer_part, double *ring_rate)
 {
@@ -261,7 +262,8 @@ static void bound_ring(const bb_disc_mesh *mesh, const bb_edge_ring *ring,
                  ring->areal_capacity;
 }
 
-// Most of a coarse node's area that wafer nodes exchange with: max_j sum_i m_i P_ij / a_j.
+// Largest fraction of a coarse node's area that exchanges with wafer nodes: max_j sum_i m_i P_ij /
+// a_j.
 static bb_status measure_coverage(const bb_disc_mesh *mesh, const bb_clamp_grid *grid, double *out)
 {
     bb_status status = BB_OK;
@@ -287,18 +289,18 @@ done:
 typedef struct places {
     double side;     // of a wafer cell
     double spacing;  // of the clamp grid; 0: none
-    double coverage; // of measure_coverage
+    double coverage; // from measure_coverage
     double gap;      // of the ring's gap, 1/s in the wafer
-    double ring;     // all of the ring's, 1/s
+    double ring;     // whole bound of the ring, 1/s
 } places;
 
-// The bound of the header; 2 over it is a step that is surely stable.
+// The bound in the header; 2 over it is a guaranteed stable step.
 static double bound_step(const places *layout, const bb_thermal_setting *setting,
                          const coefficients *heat, const bb_wafer_material_config *wafer)
 {
     const double side = layout->side;
     const bool two_mode = setting->through_thickness == (int)BB_THROUGH_TWO_MODE;
-    const double modes = two_mode ? 2.0 : 1.0; // that an exchange is at
+    const double modes = two_mode ? 2.0 : 1.0; // modes in an exchange
     const double bottom = (layout->spacing > 0.0 ? modes + 1.0 : modes) * heat->exchange;
     double exchanged = bottom + modes * setting->hood_exchange;
     double greatest = 4.0 * heat->conductance / (heat->areal_capacity * side * side) +
@@ -321,14 +323,15 @@ double bb_thermal_sure_step(const bb_wafer_material_config *wafer, const bb_clam
     const coefficients heat = convert(wafer, clamp);
     const double clamp_spacing = 1e-3 * clamp->spacing_mm;
     // A node has s^2 / 4 of a coarse cell of side s. Wafer nodes in it, h apart and each of at most
-    // h^2, weigh at most (s / 2 + h)^2 there; a hair more for nodes beside its border.
+    // h^2, add up to at most (s / 2 + h)^2 there; slightly more for nodes at its border.
     const double cover = 1.0 + 2.0 * spacing / clamp_spacing;
     const places layout = {
         .side = spacing, .spacing = clamp_spacing, .coverage = cover * cover * (1.0 + 1e-6)};
     return bound_step(&layout, setting, &heat, wafer);
 }
 
-// Refuses a step that is none, or one that is not surely stable; `stable` gets the largest that is.
+// Rejects a non-positive step, or one that is not guaranteed stable; `stable` receives the largest
+// stable one.
 static bb_status hold_step(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
                            const bb_thermal_setting *setting, const bb_wafer_material_config *wafer,
                            const bb_clamp_config *clamp, double step, double *stable)
@@ -346,12 +349,12 @@ static bb_status hold_step(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
     }
     *stable = bound_step(&layout, setting, &heat, wafer);
     BB_REQUIRE(setting->stepping != (int)BB_STEPPING_EXPLICIT || step <= *stable, BB_INVALID,
-               "time step = %g ms, expected above 0 and at most %.4g ms: explicit steps are not "
-               "stable beyond on a mesh of %g mm%s",
+               "time step = %g ms, expected above 0 and at most %.4g ms: explicit steps are "
+               "unstable above that on a mesh of %g mm%s",
                1e3 * step, bb_thermal_round_down(1e3 * *stable), 1e3 * mesh->spacing,
                step > bb_thermal_wafer_limit(wafer, clamp, NULL, mesh->spacing)
                    ? ""
-                   : ", for the sake of clamp, ring, hood or second mode");
+                   : ", because of clamp, ring, hood or second mode");
 done:
     return status;
 }
@@ -372,7 +375,7 @@ done:
     return status;
 }
 
-// Finds the positivity limit; `hood` is the rate that the hood adds to a wafer node, 1/s.
+// Finds the positivity limit; `hood` is the rate added to a wafer node by the hood, 1/s.
 static void bound_sign(const bb_csr *matrix, double hood, bb_thermal *thermal)
 {
     double steepest = 0.0;
@@ -387,7 +390,7 @@ static void bound_sign(const bb_csr *matrix, double hood, bb_thermal *thermal)
     thermal->positive_step = thermal->tau_count > 0 ? 0.0 : 1.0 / steepest;
 }
 
-// Turns K + H, in place, into A = I - dt M^-1 (K + H).
+// Converts K + H, in place, to A = I - dt M^-1 (K + H).
 static void make_step_matrix(const bb_thermal *thermal, bb_csr *matrix)
 {
     for (bb_index row = 0; row < matrix->rows; ++row) {
@@ -485,12 +488,12 @@ done:
 
 // Sizes of a model.
 typedef struct extent {
-    double nodes, ratio;      // of the wafer's mesh; of the clamp's spacing to the mesh's
-    double unknowns, entries; // of the state; that are added to the matrix
+    double nodes, ratio;      // of the wafer's mesh; ratio of the clamp's spacing to the mesh's
+    double unknowns, entries; // of the state; entries added to the matrix
 } extent;
 
-// A conductance is four entries. A cell has six of them, a node one to each coarse node that it is
-// interpolated from; tau has the cells' again, five entries a pair and one a node. Every unknown
+// A conductance is four entries. A cell has six of them, a node one for each coarse node in its
+// interpolation; tau has the cells' again, five entries per pair and one per node. Every unknown
 // has its loss. The ring's contacts are few.
 static extent measure(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,
                       const bb_clamp_config *clamp, const bb_ring_config *ring)
@@ -507,7 +510,7 @@ static extent measure(const bb_wafer_material_config *wafer, const bb_mesh_confi
     return span;
 }
 
-// Capacity, loss and what a joule does.
+// Capacity, loss and rise per joule.
 static bb_need vectors_of(const extent *span)
 {
     return (bb_need){.host_bytes = sizeof(bb_thermal) + 3.0 * span->unknowns * sizeof(double)};
@@ -530,7 +533,7 @@ bb_need bb_thermal_need(const bb_wafer_material_config *wafer, const bb_mesh_con
         vectors_of(&span), bb_need_in_turn(bb_clamp_grid_need(span.nodes, span.ratio), assembling));
 }
 
-// In eight sums, which do not wait for each other, and then a tree of halves.
+// In eight independent sums, then a binary tree.
 static double weighted_sum(const double *weight, const double *value, bb_index count)
 {
     enum { LANES = 8 };
@@ -574,7 +577,7 @@ bb_index bb_thermal_tau_first(const bb_thermal *thermal)
     return thermal->tau_count > 0 ? thermal->size - thermal->tau_count : 0;
 }
 
-// The bottom is at T - tau; with a clamp layer no node loses to the water itself.
+// The bottom is at T - tau; with a clamp layer wafer nodes have no direct loss to the water.
 double bb_thermal_step_loss(const bb_thermal *thermal, const double *state)
 {
     double sum = weighted_sum(thermal->loss, state, thermal->node_count + thermal->clamp_count);

@@ -9,7 +9,7 @@ static const bb_key keys[] = {
     {.name = "late_steps", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_delivery_config, late_steps), .minimum = 0.0, .maximum = 100000.0,
      .default_text = "0",
-     .meaning = "Light steps by which corrections arrive after the step that they are for."},
+     .meaning = "Light steps of delay of each correction."},
     {.name = "missed_fraction", .kind = BB_KEY_DOUBLE, .unit = "1",
      .offset = offsetof(bb_delivery_config, missed_fraction), .minimum = 0.0, .maximum = 1.0,
      .default_text = "0.0",
@@ -21,7 +21,7 @@ static const bb_key keys[] = {
     {.name = "seed", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_delivery_config, seed), .minimum = 0.0, .maximum = 9007199254740992.0,
      .default_text = "1",
-     .meaning = "Of the draw of missed corrections."},
+     .meaning = "Seed of the random missed corrections."},
 };
 // clang-format on
 const bb_schema bb_delivery_schema = BB_SCHEMA("delivery", bb_delivery_config, keys);

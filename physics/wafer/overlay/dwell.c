@@ -22,8 +22,8 @@ static void place_points(const bb_metrology_config *config, bb_dwell *dwell)
     }
 }
 
-// A point gets dose while the slit passes it; a step moves the slit by its part of the field and
-// the slit at least.
+// A point gets dose while the slit passes it; each step moves the slit by at least its part of the
+// field and the slit.
 bb_need bb_dwell_need(const bb_metrology_config *config, const bb_scan_config *scan)
 {
     const double points = (double)config->columns * (double)config->rows;
@@ -59,7 +59,7 @@ done:
     return status;
 }
 
-// Samples of a step; of the first pass, which counts them, `out` is NULL.
+// Samples of a step; in the first pass, which counts them, `out` is NULL.
 static bb_index list_step(const bb_dwell *dwell, bb_index step, bb_dwell_sample *out)
 {
     bb_index count = 0;
@@ -104,7 +104,7 @@ void bb_dwell_add(bb_dwell *dwell, bb_index step, const double *window)
         const bb_dwell_sample *sample = &dwell->samples[s];
         const bb_index i = sample->point;
         const double u = bb_slit_grid_value(&dwell->slit, &sample->cell, window);
-        // Running mean and spread (West 1979): no cancellation.
+        // Running mean and spread (West 1979), without cancellation.
         double total = dwell->weight[i] + sample->dose;
         double away = u - dwell->mean[i];
         dwell->mean[i] += away * sample->dose / total;

@@ -10,11 +10,11 @@
 
 static const double NANOMETRES = 1e9;
 
-// Pivots under this part of the first leave a parameter undetermined.
+// Pivots below this fraction of the first leave a parameter undetermined.
 static const double LEAST_PIVOT = 1e-9;
 
-// Points that a field's own fit takes: twice what six parameters could pass through; for a cubic
-// twice its ten coefficients of an axis.
+// Minimum points for a field's own fit: twice the number that six parameters interpolate; for a
+// cubic twice its ten coefficients per axis.
 enum { LEAST_FIELD_POINTS = 12, LEAST_CUBIC_POINTS = 20 };
 
 const char *const bb_overlay_parameter_names[BB_OVERLAY_PARAMETERS] = {
@@ -145,7 +145,7 @@ static void equations(bb_overlay_model model, const bb_overlay_points *points, b
     }
 }
 
-// Column-major design matrix [2 count] x parameters with columns of unit length; scale holds the
+// Column-major design matrix [2 count] x parameters with normalised columns; scale receives their
 // lengths.
 static void design(bb_overlay_model model, const bb_overlay_points *points, int parameters,
                    double *matrix, double *scale)
@@ -181,7 +181,7 @@ static bb_status solve(bb_index rows, int parameters, const char *const *names, 
     double tau[BB_OVERLAY_MOST_PARAMETERS];
     lapack_int m = (lapack_int)rows;
     lapack_int info = LAPACKE_dgeqp3(LAPACK_COL_MAJOR, m, parameters, matrix, m, pivot, tau);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "dgeqp3 returned %d", (int)info);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgeqp3 failed: info %d", (int)info);
     double first = fabs(matrix[0]);
     for (int k = 0; k < parameters; ++k) {
         double value = fabs(matrix[k * rows + k]);
@@ -194,9 +194,9 @@ static bb_status solve(bb_index rows, int parameters, const char *const *names, 
         fit->condition = first / value;
     }
     info = LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', 'T', m, 1, parameters, matrix, m, tau, right, m);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "dormqr returned %d", (int)info);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dormqr failed: info %d", (int)info);
     info = LAPACKE_dtrtrs(LAPACK_COL_MAJOR, 'U', 'N', 'N', parameters, 1, matrix, m, right, m);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "dtrtrs returned %d", (int)info);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dtrtrs failed: info %d", (int)info);
     for (int k = 0; k < parameters; ++k) {
         fit->parameter[pivot[k] - 1] = right[k];
     }
@@ -266,7 +266,7 @@ done:
     return status;
 }
 
-// The points from `first` on that share a field.
+// The points of one field, from `first` on.
 static bb_overlay_points one_field(const bb_overlay_points *points, bb_index first)
 {
     bb_index past = first + 1;
@@ -283,7 +283,7 @@ static bb_overlay_points one_field(const bb_overlay_points *points, bb_index fir
                                points->dy + first};
 }
 
-// Fits one field by the richest model that its points bear.
+// Fits one field by the largest model that its points determine.
 static bb_status fit_field(bb_overlay_model model, const bb_overlay_points *field,
                            bb_overlay_fit *fit, double *residual_x, double *residual_y)
 {
@@ -301,7 +301,7 @@ done:
     return status;
 }
 
-// Words of one field, and of several.
+// Verb forms for one field, and for several.
 typedef struct wording {
     const char *fields, *stay, *have;
 } wording;
@@ -331,7 +331,7 @@ static void count_exceptions(bb_index left_alone, bb_index linear, bb_outcome *o
     }
 }
 
-// Field by field: the first that fails gives the outcome.
+// Field by field: the first failing one determines the outcome.
 bb_status bb_overlay_fit_fields(bb_overlay_model model, const bb_overlay_points *points,
                                 bb_overlay_fit *fit, double *residual_x, double *residual_y,
                                 bb_overlay_fit *each)

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Overlay: statistics of displacement errors at scored points, and what linear models correct.
+// Overlay: statistics of displacement errors at scored points, and correction by linear models.
 //
-// Signs: (dx, dy) is the displacement of the material at exposure; the printed feature stands at
-// minus that after cool-down. Rotation is positive counter-clockwise. Models, in wafer coordinates
-// (X, Y), field centre (Xc, Yc), x = X - Xc, y = Y - Yc:
+// Signs: (dx, dy) is the displacement of the material at exposure; the printed feature is at minus
+// that after cool-down. Rotation is positive counter-clockwise. Models, in wafer coordinates (X,
+// Y), field centre (Xc, Yc), x = X - Xc, y = Y - Yc:
 //     wafer, 6:  dx = Tx + Mx X - Rx Y,   dy = Ty + My Y + Ry X
-//     wafer and field, 10: as above with (Xc, Yc) in place of (X, Y), plus
+//     wafer and field, 10: as above with (Xc, Yc) instead of (X, Y), plus
 //                dx += (m + ma) x - (r + ra) y,   dy += (m - ma) y + (r - ra) x
-// A correction per exposure is the 6-parameter model of one field's points, in (x, y). It takes 12
-// points: fields of fewer, at the wafer's edge, stay uncorrected, and the outcome's detail counts
-// them. Its cubic form takes 20 coefficients of a field, k1 to k20,
+// A correction per exposure is the 6-parameter model of one field's points, in (x, y). It requires
+// 12 points: fields with fewer, at the wafer's edge, stay uncorrected, and the outcome's detail
+// counts them. Its cubic form has 20 coefficients per field, k1 to k20,
 //                dx = k1 + k3 x + k5 y + k7 x^2 + k9 xy + k11 y^2 + k13 x^3 + k15 x^2 y + k17 x y^2
 //                     + k19 y^3, dy = the same of (y, x) with k2 to k20;
-// a field whose points (at least 20) do not determine them gets the 6 parameters. Each model holds
-// the one before it where all fields have the points, so that what is left shrinks. Fits are least
-// squares by QR with column pivoting on columns of unit length.
+// a field whose points (at least 20) do not determine them gets the 6 parameters. Each model
+// contains the one before it if all fields have enough points, so that the residual decreases. Fits
+// are least squares by QR with column pivoting on normalised columns.
 #ifndef BB_PHYSICS_WAFER_OVERLAY_OVERLAY_H
 #define BB_PHYSICS_WAFER_OVERLAY_OVERLAY_H
 
@@ -33,7 +33,7 @@ typedef struct bb_overlay_points {
     const double *dy;
 } bb_overlay_points;
 
-/// Of one axis, nm. NaN where the points do not determine it (no point; sigma of one point).
+/// For one axis, nm. NaN if the points do not determine it (no point; sigma of one point).
 typedef struct bb_overlay_axis {
     double mean;
     double sigma;         ///< with n - 1
@@ -55,15 +55,15 @@ BB_CHECKED bb_status bb_overlay_statistics_of(bb_index count, const double *dx, 
                                               bb_overlay_statistics *out);
 
 typedef enum bb_overlay_model {
-    BB_OVERLAY_RAW,         ///< nothing is corrected
+    BB_OVERLAY_RAW,         ///< no correction
     BB_OVERLAY_WAFER_6,     ///< six wafer parameters
     BB_OVERLAY_WAFER_10,    ///< six of field centres and four within fields
-    BB_OVERLAY_FIELD_6,     ///< six of each field by itself: a correction per exposure
-    BB_OVERLAY_FIELD_CUBIC, ///< twenty of each field by itself
-    BB_OVERLAY_MODELS       ///< how many there are
+    BB_OVERLAY_FIELD_6,     ///< six for each field by itself: a correction per exposure
+    BB_OVERLAY_FIELD_CUBIC, ///< twenty for each field by itself
+    BB_OVERLAY_MODELS       ///< number of models
 } bb_overlay_model;
 
-/// Parameters of the models of a whole wafer, and the most that any model has.
+/// Parameters of the models of a whole wafer, and maximum of any model.
 enum { BB_OVERLAY_PARAMETERS = 10, BB_OVERLAY_MOST_PARAMETERS = 20 };
 
 /// Names in the order of bb_overlay_fit.parameter: "Tx", "Ty", "Mx", "My", "Rx", "Ry", "m", "ma",
@@ -73,26 +73,26 @@ extern const char *const bb_overlay_parameter_names[BB_OVERLAY_PARAMETERS];
 typedef struct bb_overlay_fit {
     bb_outcome outcome; ///< underdetermined (naming a parameter), or non_finite errors
     int parameter_count;
-    /// Translations m, others 1 (1e-6: 1 ppm or 1 urad), of the cubic m^-1 and m^-2 too; of the
-    /// last field for a fit per field; NaN beyond parameter_count.
+    /// Translations in m, others 1 (1e-6: 1 ppm or 1 urad), for the cubic also m^-1 and m^-2; those
+    /// of the last field for a fit per field; NaN beyond parameter_count.
     double parameter[BB_OVERLAY_MOST_PARAMETERS];
-    double condition; ///< largest over smallest pivot of the scaled columns, of all fields
+    double condition; ///< largest over smallest pivot of the scaled columns, over all fields
 } bb_overlay_fit;
 
-/// Number of parameters of a model: 0, 6, 10, 6 and 20 of each field.
+/// Number of parameters of a model: 0, 6, 10, 6 and 20 per field.
 int bb_overlay_model_parameters(bb_overlay_model model);
 
-/// Fits a model (points of a field stand together) and fills the residuals residual_x, residual_y
-/// [count], m. Where the points do not determine the model, parameters and residuals are NaN and
-/// the outcome says why: that is a result, not an error. Errors: BB_MEMORY, BB_INVALID (field
+/// Fits a model (points of a field are adjacent) and fills the residuals residual_x, residual_y
+/// [count], m. If the points do not determine the model, parameters and residuals are NaN and the
+/// outcome gives the reason: that is a result, not an error. Errors: BB_MEMORY, BB_INVALID (field
 /// centres missing), BB_INTERNAL.
 BB_CHECKED bb_status bb_overlay_fit_model(bb_overlay_model model, const bb_overlay_points *points,
                                           bb_overlay_fit *fit, double *residual_x,
                                           double *residual_y);
 
 /// As bb_overlay_fit_model for a model per field, with the fit of each field in `each`, in the
-/// order of the points: [number of fields], NULL for none. A field that stays uncorrected has no
-/// parameters (parameter_count 0).
+/// order of the points: [number of fields], NULL for none. An uncorrected field has no parameters
+/// (parameter_count 0).
 BB_CHECKED bb_status bb_overlay_fit_fields(bb_overlay_model model, const bb_overlay_points *points,
                                            bb_overlay_fit *fit, double *residual_x,
                                            double *residual_y, bb_overlay_fit *each);

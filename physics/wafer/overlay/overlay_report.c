@@ -65,7 +65,7 @@ static bb_status describe_fields(const bb_overlay_points *points, const bb_overl
         report->field_headlines[f] = headline_of(&report->fields[f]);
         first += fields[f].count;
     }
-    BB_REQUIRE(first == points->count, BB_INVALID, "fields of %td points in all, expected %td",
+    BB_REQUIRE(first == points->count, BB_INVALID, "fields have %td points in total, expected %td",
                first, points->count);
     BB_TRY(rank_fields(report));
 done:
@@ -160,7 +160,7 @@ void bb_overlay_report_destroy(bb_overlay_report **report)
 
 static const double NANOMETRES = 1e9;
 
-// Variance with n - 1 of `count` values that are `stride` apart; NaN of fewer than two.
+// Variance with n - 1 of `count` values with a stride; NaN for fewer than two.
 static double variance(bb_index count, bb_index stride, const double *values)
 {
     double mean = 0.0;

@@ -135,7 +135,8 @@ done:
     return status;
 }
 
-// From the folder, or made and kept there. A factor that cannot be kept is as good.
+// Reads the factor from the folder, or computes and stores it there. A failure to store it is not
+// an error.
 static bb_status find_factor(const bb_disc_mesh *mesh, const bb_plate_element *element,
                              const double *springs, const char *folder, bb_plate_factor **out)
 {
@@ -150,7 +151,7 @@ static bb_status find_factor(const bb_disc_mesh *mesh, const bb_plate_element *e
     BB_TRY(factor_plate(mesh, element, springs, out));
     bb_status kept = bb_plate_factor_store(*out, folder, key);
     if (kept == BB_IO) {
-        bb_log_warning("the factor of the plate is not kept: %s", bb_status_message());
+        bb_log_warning("cannot store the factor of the plate: %s", bb_status_message());
         bb_status_clear();
     } else {
         BB_TRY(kept);
@@ -248,7 +249,7 @@ double bb_coupled_plate_at(const bb_coupled_plate *plate, const double *unknowns
     return sum;
 }
 
-// Adds G' of one cell: forces of a temperature act on u and v alone.
+// Adds G' of one cell: forces of a temperature act on u and v only.
 BB_CLONES static void add_cell(const bb_plate_element *element, const int32_t *node,
                                const int64_t *place, const double *adjoint, double *rows)
 {
@@ -266,7 +267,7 @@ BB_CLONES static void add_cell(const bb_plate_element *element, const int32_t *n
     }
 }
 
-// The same of tau: moments act on w and its derivatives alone.
+// As add_cell for tau: moments act on w and its derivatives only.
 BB_CLONES static void add_moment(const bb_plate_element *element, const int32_t *node,
                                  const int64_t *place, const double *adjoint, double *rows)
 {
@@ -388,7 +389,7 @@ void bb_coupled_plate_destroy(bb_coupled_plate **plate)
 enum { BATCH = BB_PLATE_BATCH };
 _Static_assert((int)BATCH == (int)BB_GRID_BATCH, "rows are made and gathered in the same batches");
 
-// Part of a batch that is wanted: its rows [begin, end) go to `out` from row `first_row` on.
+// Requested part of a batch: its rows [begin, end) go to `out` from row `first_row` on.
 typedef struct wanted {
     int begin, end;
     bb_index first_row;
@@ -396,7 +397,7 @@ typedef struct wanted {
     bb_view out;
 } wanted;
 
-// `moments` are those of the second block of columns, NULL without one.
+// `moments` are for the second block of columns, NULL without one.
 static void restrict_rows(const bb_plate_response *plate, const double *nodal,
                           const double *moments, const wanted *part)
 {
@@ -473,7 +474,7 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     bb_status status = BB_OK;
     const bb_plate_response *plate = source->context;
     double *nodal = NULL;   // [node_count][BATCH]
-    double *moments = NULL; // the same
+    double *moments = NULL; // likewise
     bb_index last = row + out.shape[0];
     BB_TRY(bb_workspace_pool_acquire(plate->plate->nodal_rows, &nodal));
     if (plate->modes > 1) {
@@ -516,7 +517,7 @@ void bb_plate_response_make(const bb_coupled_plate *plate, const bb_temperature_
 
 bb_need bb_plate_response_need(double nodes, double modes, double rows, double threads)
 {
-    static const double values_per_second = 8.5e9; // of the factor, of one core, for a row
+    static const double values_per_second = 8.5e9; // of the factor, on one core, per row
     const double batches = fmin(threads, ceil(rows / BATCH));
     const double values = bb_coupled_plate_resident(nodes).host_bytes / sizeof(double);
     const bb_need batch = {

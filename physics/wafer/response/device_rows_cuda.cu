@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sparse products that gather rows, and integrals of the closed-form kernel, a thread an entry.
+// Sparse products that gather rows, and integrals of the closed-form kernel, one thread per entry.
 //
 // A gather reads an entry of the sparse matrix once for 32 right-hand sides, and rows of x of
-// neighbouring cells from the first-level cache. Integrals are bound by fp64 arithmetic: 4 to 16
-// values of a table of degree 5 an entry.
+// neighbouring cells from the L1 cache. Integrals are limited by fp64 arithmetic: 4 to 16 values of
+// a table of degree 5 per entry.
 #include "core/device/device_cuda.h"
 #include "physics/wafer/response/device_rows_kernels.h"
 

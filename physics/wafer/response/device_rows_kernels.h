@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of physics/wafer/device_rows.c; addresses are the device's.
+// Kernels of physics/wafer/device_rows.c; addresses are in device memory.
 #ifndef BB_PHYSICS_WAFER_RESPONSE_DEVICE_ROWS_KERNELS_H
 #define BB_PHYSICS_WAFER_RESPONSE_DEVICE_ROWS_KERNELS_H
 
@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/// A sparse matrix times the columns of x [columns][width]: out[row * stride + p], or
-/// out[p * stride + row] where it is `transposed`.
+/// A sparse matrix times the columns of x [columns][width]: out[row * stride + p], or out[p *
+/// stride + row] if `transposed`.
 typedef struct bb_gather_task {
     const bb_index *start; ///< [items + 1]
     const int32_t *column;
@@ -29,7 +29,7 @@ bb_status bb_device_rows_gather_cuda(bb_queue *queue, bb_index begin, bb_index i
 /// Rows of the closed-form kernel: out [items][columns * rows] of the grid.
 typedef struct bb_radial_rows_task {
     bb_radial_integrand integrand;
-    int axis;               ///< bb_axis: x and y take edges, z cells
+    int axis;               ///< bb_axis: x and y use edges, z cells
     bb_index columns, rows; ///< of the grid
     double origin_x, origin_y, cell_width, cell_height;
     const double *area;  ///< [columns * rows] live, m2

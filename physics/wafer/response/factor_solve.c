@@ -25,7 +25,7 @@ static const bb_kernel save_kernel = {.name = "rows_save",
                                       .run[BB_DEVICE_CUDA] =
                                           BB_CUDA_TWIN(bb_factor_solve_save_rows_cuda)};
 
-// Tiles of one level and size, one behind the other.
+// Consecutive tiles of one level and size.
 typedef struct launch {
     bb_index first, count;
     bool small;
@@ -34,20 +34,20 @@ typedef struct launch {
 struct bb_factor_solve {
     bb_device *device;
     bb_index supernodes, unknowns;
-    bb_factor_tile *whole; // [supernodes] all columns of each, for the way forward
+    bb_factor_tile *whole; // [supernodes] all columns of each, for the forward sweep
     int32_t *parent;       // [supernodes] -1: a root
     int32_t *of;           // [unknowns] supernode
     launch *launches;      // [launch_count] root first
     bb_index launch_count;
     void *values, *rows, *tiles; // on the device
-    void *saved;                 // [supernodes] there, of one run
-    void *own;                   // there, of the run with most
+    void *saved;                 // [supernodes] on the device, for one run
+    void *own;                   // on the device, for the largest run
     bb_index own_bytes;
     int32_t *first_saved; // [supernodes]
-    int32_t *reached;     // [unknowns] rows of x that are reached, in order
+    int32_t *reached;     // [unknowns] reached rows of x, in order
 };
 
-// Supernodes, their rows as 32-bit numbers on the device, and who is above whom.
+// Supernodes, their rows as 32-bit numbers on the device, and their parents.
 static bb_status lay_out(const bb_supernodes *factor, bb_factor_solve *out)
 {
     bb_status status = BB_OK;
@@ -96,7 +96,7 @@ static bb_index tiles_of(const bb_factor_tile *tile)
     return (tile->columns + width - 1) / width;
 }
 
-// Tiles by level from the roots on, large supernodes of a level first.
+// Tiles by level from the roots down, large supernodes of a level first.
 static bb_status plan_back(bb_factor_solve *out)
 {
     bb_status status = BB_OK;
@@ -143,7 +143,7 @@ typedef struct inversion {
     double *values;
 } inversion;
 
-// D, U of a supernode become (D D')^-1, both triangles of it, and -U D^-1.
+// Replaces D, U of a supernode by (D D')^-1, both triangles of it, and -U D^-1.
 static bb_status invert(void *context, bb_index index)
 {
     bb_status status = BB_OK;
@@ -158,8 +158,8 @@ static bb_status invert(void *context, bb_index index)
     }
     const int info =
         LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', tile->columns, diagonal, tile->rows);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "supernode %td of the factor: dpotri returned %d", index,
-               info);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "supernode %td of the factor: LAPACK dpotri failed: info %d",
+               index, info);
     for (bb_index j = 0; j < tile->columns; ++j) {
         for (bb_index i = j + 1; i < tile->columns; ++i) {
             diagonal[i * tile->rows + j] = diagonal[j * tile->rows + i];
@@ -210,7 +210,7 @@ done:
 
 bb_need bb_factor_solve_need(double values, double unknowns, double width)
 {
-    // Indices and tiles are a few per cent of the values; x_own is of a part of the unknowns.
+    // Indices and tiles are a few per cent of the values; x_own covers only a part of the unknowns.
     const double factor = 1.05 * values * sizeof(double);
     return (bb_need){.host_bytes = values * sizeof(double),
                      .device_bytes = factor + 1.25 * unknowns * width * sizeof(double)};
@@ -235,8 +235,8 @@ void bb_factor_solve_destroy(bb_factor_solve **solve)
     }
 }
 
-// Marks the supernodes of the nonzero columns of `right` and all above them; returns how many rows
-// of x they have, which `reached` lists.
+// Marks the supernodes of the nonzero columns of `right` and all their ancestors; returns the
+// number of their rows of x, which `reached` lists.
 static bb_index mark_reached(bb_factor_solve *solve, const bb_csr *right)
 {
     bb_index count = 0;

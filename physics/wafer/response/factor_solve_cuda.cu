@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The products of factor_solve.h on tensor cores: m8n8k4 of fp64, operands staged in shared memory
-// by asynchronous copies, two stages of BB_DEPTH. A tile of M' x or of M x is summed by one block
-// over all of its rows, so that nothing is added atomically.
+// Products of factor_solve.h on tensor cores: m8n8k4 of fp64, operands staged in shared memory by
+// asynchronous copies, two stages of BB_DEPTH. A tile of M' x or of M x is summed by one block over
+// all of its rows, without atomics.
 //
 // Traffic: a value of the factor is read once for each 64 or 128 right-hand sides, a row of x once
 // for each supernode below it.
@@ -15,9 +15,9 @@ namespace
 {
 
 constexpr int depth = 16; // of a stage
-constexpr int warps = 4;  // of a block
+constexpr int warps = 4;  // per block
 constexpr int threads = 32 * warps;
-constexpr int pad = 4; // doubles: fragments meet no bank twice
+constexpr int pad = 4; // doubles: avoids bank conflicts of fragments
 
 // A block's tile: `down` x `across` warps of (8 high) x (8 wide) fragments.
 template <int Down, int High, int Wide> struct shape {

@@ -9,19 +9,19 @@
 #include <math.h>
 #include <string.h>
 
-// Rigid motions of a wafer on uniform springs, two shifts and a turn, r = e_x, e_y and (-y, x)
+// Rigid motions of a wafer on uniform springs, two shifts and a rotation, r = e_x, e_y and (-y, x)
 // about the centre of area. They have no strain, so that K r = k_s M r with M = int phi phi: they
 // are decoupled, and a temperature, whose load does no work on them, does not excite them. On soft
 // springs the factor amplifies its own rounding errors in them, by 1/(k_s area). Projection of
 // loads and displacements,
 //     f - M r (r' f)/(r' M r),   u - r (r' M u)/(r' M r),
-// removes that and nothing else. Limits: uniform springs and in-plane unknowns alone.
+// removes only these. Limits: uniform springs and in-plane unknowns only.
 
 // Read-only to users.
 typedef struct rigid_modes {
     bb_index node_count;
     double area;      // r' M r of a shift, m2
-    double polar;     // r' M r of the turn, m4
+    double polar;     // r' M r of the rotation, m4
     double *node;     // [node_count][2] x, y from the centre of area, m
     double *weight;   // [node_count] int phi, m2
     double *weight_x; // [node_count] int phi x, m3
