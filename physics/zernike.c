@@ -16,14 +16,14 @@ bb_zernike_order bb_zernike_order_of(bb_index j)
     return (bb_zernike_order){.n = n, .m = m, .sine = m > 0 && j % 2 == 1};
 }
 
-// Noll's index of the two polynomials of (n, m > 0): one is even, the cosine's.
+// Noll's index of the two polynomials of (n, m > 0): the even one is the cosine's.
 static bb_index index_of(bb_index n, bb_index m, bool sine)
 {
     const bb_index first = n * (n + 1) / 2 + m;
     return m == 0 ? first + 1 : first + (bb_index)((first % 2 == 1) != sine);
 }
 
-// P_k = (slope t + offset) P_(k-1) - back P_(k-2), Jacobi's with alpha = 0 and beta = m.
+// P_k = (slope t + offset) P_(k-1) - back P_(k-2), Jacobi polynomials with alpha = 0 and beta = m.
 typedef struct rung {
     double slope, offset, back;
 } rung;
@@ -71,7 +71,7 @@ double bb_zernike_value(bb_index j, double x, double y)
 
 enum { POINTS = 256 };
 
-// Some points, and the polynomials over them that a climb has reached.
+// A batch of points, and the current polynomials of the recurrence at them.
 typedef struct climb {
     bb_index count;
     double x[POINTS], y[POINTS];

@@ -6,14 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Layout: fields by a list of places, as exposure jobs and their logs give them. Rules: as on the
-// grid, over 5 % of a field's area lies inside the usable radius; fields do not overlap by more
-// than a micrometre, to which logs round; orders stand in all of the list, each once, or in none.
-// Doses are absolute (mJ/cm2), as jobs and focus-exposure matrices state them.
+// Layout: fields as a list of positions, as in exposure jobs and their logs. Rules: as for the
+// grid, more than 5 % of a field's area is inside the usable radius; fields do not overlap by more
+// than a micrometre, the rounding of logs; orders are given for all fields of the list, each once,
+// or for none. Doses are absolute (mJ/cm2), as in jobs and focus-exposure matrices.
 
-static const double ROUNDING_MM = 1e-3; // of places in a log
+static const double ROUNDING_MM = 1e-3; // of positions in a log
 
-// A field's turn, and its place in the list.
+// Exposure order of a field, and its index in the list.
 typedef struct turn {
     bb_index order, place;
 } turn;
@@ -32,7 +32,8 @@ static bb_status sort_turns(const bb_field_place *places, bb_index count, turn *
     for (bb_index i = 0; i < count; ++i) {
         const bool own = places[i].order != BB_INTEGER_UNSET;
         BB_REQUIRE(own == ordered, BB_INVALID,
-                   "scan.layout.%td.order: %s, expected an order in all of the layout or in none",
+                   "scan.layout.%td.order: %s, expected an order for every field of the layout or "
+                   "for none",
                    i, own ? "the first field has none" : "missing");
         turns[i] = (turn){own ? places[i].order : i, i};
     }
@@ -40,7 +41,7 @@ static bb_status sort_turns(const bb_field_place *places, bb_index count, turn *
     for (bb_index i = 1; i < count; ++i) {
         const bb_index low = turns[i - 1].place < turns[i].place ? i - 1 : i;
         BB_REQUIRE(turns[i].order != turns[i - 1].order, BB_INVALID,
-                   "scan.layout.%td.order: %td, as scan.layout.%td has; expected each once",
+                   "scan.layout.%td.order: %td is also that of scan.layout.%td, expected each once",
                    turns[2 * i - 1 - low].place, turns[i].order, turns[low].place);
     }
 done:
@@ -86,8 +87,8 @@ static bb_field field_of(const bb_scan_config *config, const bb_field_place *pla
                       .up = is_up(place, exposure)};
 }
 
-// Fills `fields` (place, dose, sense) and `field_count` of a scan whose lengths are set, in order
-// of exposure.
+// Sets `fields` (position, dose, direction) and `field_count` of a scan whose lengths are set, in
+// exposure order.
 static bb_status place_layout(const bb_scan_config *config, bb_scan *scan)
 {
     bb_status status = BB_OK;
@@ -125,7 +126,7 @@ done:
     return status;
 }
 
-static const double SAME_MM = 1e-6; // places of one column or row differ by rounding alone
+static const double SAME_MM = 1e-6; // positions of one column or row differ only by rounding
 
 static int compare(const void *a, const void *b)
 {
@@ -134,7 +135,7 @@ static int compare(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-// Sorts `values` and keeps one of those that are the same; returns how many.
+// Sorts `values` and removes duplicates; returns the number left.
 static bb_index keep_distinct(double *values, bb_index count)
 {
     bb_index kept = 0;
@@ -156,7 +157,8 @@ static bb_index find(const double *values, bb_index count, double value)
     return i;
 }
 
-// Edges of the cells around `count` places, mm to m: midway between, the outer ones at +-half.
+// Edges of the cells around `count` positions, mm to m: midway between them, the outer ones at
+// +-half.
 static void set_edges(const double *places, bb_index count, double half, double *edges)
 {
     edges[0] = -half;
@@ -190,14 +192,14 @@ static bb_status fill(const bb_scan_config *config, const double *x, const doubl
     const bb_index count = config->dose_map.count;
     const bb_index cells = map->columns * map->rows;
     BB_REQUIRE(count >= cells, BB_INVALID,
-               "scan.dose_map: %td points at %td places in x and %td in y, expected all %td of the "
-               "grid",
+               "scan.dose_map: %td points at %td positions in x and %td in y, expected all %td of "
+               "the grid",
                count, map->columns, map->rows, cells);
     double largest = 0.0;
     for (bb_index i = 0; i < count; ++i) {
         largest = fmax(largest, points[i].relative_dose);
     }
-    BB_REQUIRE(largest > 0.0, BB_INVALID, "scan.dose_map: no dose anywhere, expected some above 0");
+    BB_REQUIRE(largest > 0.0, BB_INVALID, "scan.dose_map: all doses are 0, expected some above 0");
     BB_TRY(BB_ALLOCATE(cells, &map->factor));
     for (bb_index i = 0; i < cells; ++i) {
         map->factor[i] = NAN;
@@ -302,7 +304,7 @@ static bb_status append(bb_scan *scan, bb_index *capacity, bb_field field)
     return BB_OK;
 }
 
-// Rows of even number among the kept ones run from left to right.
+// Rows of even number among the selected ones run from left to right.
 static bb_status lay_out(double offset_x, double offset_y, bb_scan *scan)
 {
     const double reach_x = scan->usable_radius + fabs(offset_x);
@@ -326,7 +328,7 @@ static bb_status lay_out(double offset_x, double offset_y, bb_scan *scan)
     return BB_OK;
 }
 
-// Puts the fields into the given order.
+// Reorders the fields into the given order.
 static bb_status reorder(const bb_scan_config *config, bb_scan *scan)
 {
     bb_status status = BB_OK;
@@ -334,7 +336,7 @@ static bb_status reorder(const bb_scan_config *config, bb_scan *scan)
     const bb_index *sequence = config->sequence.items;
     const bb_index count = config->sequence.count;
     BB_REQUIRE((config->order == (int)BB_SCAN_GIVEN) == (count > 0), BB_INVALID,
-               "scan.sequence: expected with order given, and with no other");
+               "scan.sequence: use it with scan.order = given only");
     if (count == 0) {
         goto done;
     }
@@ -358,7 +360,7 @@ done:
     return status;
 }
 
-// The grid's fields in the order wanted.
+// The grid's fields in the configured order.
 static bb_status place_grid(const bb_scan_config *config, bb_scan *scan)
 {
     bb_status status = BB_OK;
@@ -374,7 +376,7 @@ done:
     return status;
 }
 
-// Time of every exposure, and doses of single ones.
+// Sets the time of every exposure, and doses of individual ones.
 static bb_status assign(const bb_scan_config *config, bb_scan *scan)
 {
     bb_status status = BB_OK;

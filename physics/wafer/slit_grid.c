@@ -9,7 +9,7 @@ double bb_slit_grid_strip(const bb_scan *scan)
     return scan->slit_width + scan->speed * scan->step + scan->sagitta;
 }
 
-// The most rows that leave a quarter of a row of the window over.
+// Maximum number of rows with a margin of a quarter of a row in the window.
 static bb_index fitting_rows(const bb_scan *scan, bb_index window_rows)
 {
     return (bb_index)floor(((double)window_rows - 0.25) * scan->field_height /
@@ -63,8 +63,8 @@ double bb_slit_grid_y(const bb_slit_grid *grid, const bb_field *field, bb_index 
     return field->y + from_middle * grid->pitch_y;
 }
 
-// Rows of the field, as a real number, at which the scored points that get dose in a step begin and
-// end; `first` over `last` where there are none.
+// First and last row of the field, as real numbers, of the scored points with dose in a step;
+// `first` > `last` if there are none.
 static void find_scored(const bb_slit_grid *grid, const bb_field *field, bb_index step,
                         double *first, double *last)
 {
@@ -86,8 +86,8 @@ static void find_scored(const bb_slit_grid *grid, const bb_field *field, bb_inde
     }
 }
 
-// Offsets of the window that hold the scored points of a step: [low, high], none where low > high.
-// Points on a row's centre are held whatever their last bit.
+// Window offsets that cover the scored points of a step: [low, high], empty if low > high. Points
+// on a row's centre are included despite rounding.
 static void find_offsets(const bb_slit_grid *grid, const bb_field *field, bb_index step,
                          double *low, double *high)
 {
@@ -104,8 +104,7 @@ static void find_offsets(const bb_slit_grid *grid, const bb_field *field, bb_ind
     }
 }
 
-// Light step in which no place of the window holds the scored points, scanning up or down; -1:
-// none.
+// Light step in which no window position covers the scored points, scanning up or down; -1: none.
 static bb_index find_lost_step(const bb_slit_grid *grid)
 {
     for (bb_index i = 0; i < 2 * grid->scan->light_steps; ++i) {

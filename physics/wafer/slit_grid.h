@@ -3,14 +3,13 @@
 // Points at which displacements are computed: a grid over one field, of which a window of rows
 // follows the slit.
 //
-// Columns stand edge to edge across the field (first and last on its edges), so that no scored
-// point is extrapolated across the slit. Rows are the centres of `field_rows` equal slices of the
-// field, pitch = height / field_rows, so that they tile it and the window moves by whole rows. One
-// light step exposes a strip of height slit width + speed * step + sagitta; the window's slices
-// cover it
-// (`rows * pitch >= strip`), and its rows' centres hold the points that are scored. Unless given,
-// field_rows is the most for which a quarter of a row is left over: 103 for 18 rows of the
-// canonical fast scan. Give it where scans of several speeds share one matrix.
+// The first and last columns are on the field's edges, so that no scored point is extrapolated
+// across the slit. Rows are the centres of `field_rows` equal slices of the field, pitch = height /
+// field_rows, so that they tile it and the window moves by whole rows. One light step exposes a
+// strip of height slit width + speed * step + sagitta; the window's slices cover it (`rows * pitch
+// >= strip`), and its rows' centres enclose the scored points. By default field_rows is the maximum
+// with a margin of a quarter of a row: 103 for 18 rows of the canonical fast scan. Set it if scans
+// of several speeds share one matrix.
 #ifndef BB_PHYSICS_WAFER_SLIT_GRID_H
 #define BB_PHYSICS_WAFER_SLIT_GRID_H
 
@@ -27,42 +26,41 @@ typedef struct bb_slit_grid {
     bb_index field_points;  ///< columns * field_rows: L
     double pitch_x;         ///< m
     double pitch_y;
-    bb_index
-        scored_columns; ///< metrology points of a field, which the window holds; 0: none are known
+    bb_index scored_columns; ///< metrology points per field that the window covers; 0: unknown
     bb_index scored_rows;
 } bb_slit_grid;
 
 /// Errors: BB_INVALID (fewer than 2 columns or rows, a window that is taller than the field or does
-/// not cover the strip; the message names what would do). The scan must outlive the grid.
+/// not cover the strip; the message gives a valid choice). The scan must outlive the grid.
 BB_CHECKED bb_status bb_slit_grid_make(const bb_response_config *config, const bb_scan *scan,
                                        bb_slit_grid *out);
 
-/// Makes the window hold, in every light step, all metrology points that get dose in it, so that
-/// none is extrapolated: it moves by whole rows from where it stands in the middle of the strip.
-/// Where config leaves field_rows unset they are the most for which that is possible, at most those
-/// of bb_slit_grid_make. Errors: BB_INVALID (no place of the window does; the message names what
-/// would).
+/// Makes the window cover, in every light step, all metrology points with dose in it, so that none
+/// is extrapolated: it moves by whole rows from its position at the centre of the strip. If config
+/// leaves field_rows unset, it is the maximum for which that is possible, at most that of
+/// bb_slit_grid_make. Errors: BB_INVALID (no window position does; the message gives a valid
+/// choice).
 BB_CHECKED bb_status bb_slit_grid_fit_window(const bb_response_config *config,
                                              const bb_metrology_config *metrology,
                                              bb_slit_grid *grid);
 
-/// Height of the strip that one light step exposes, m.
+/// Height of the strip exposed by one light step, m.
 double bb_slit_grid_strip(const bb_scan *scan);
 
 /// Wafer coordinates of point `point` of a field, m.
 double bb_slit_grid_x(const bb_slit_grid *grid, const bb_field *field, bb_index point);
 double bb_slit_grid_y(const bb_slit_grid *grid, const bb_field *field, bb_index point);
 
-/// First row of the window in light step `step`: the rows [offset, offset + window_rows) of the
-/// response matrix times columns are the ones to multiply.
+/// First row of the window in light step `step`: multiply the rows [offset, offset + window_rows)
+/// times columns of the response matrix.
 bb_index bb_slit_grid_offset(const bb_slit_grid *grid, const bb_field *field, bb_index step);
 
-/// Weights of the four window rows that give the value at (x, y) as bb_slit_grid_interpolate does,
-/// up to rounding.
+/// Weights of the four window rows for the value at (x, y), equal to bb_slit_grid_interpolate up to
+/// rounding.
 void bb_slit_grid_weights(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
                           double x, double y, bb_index corner[4], double weight[4]);
 
-/// The cell of window points around a place, or the nearest one, and where in it the place lies.
+/// The cell of window points around a position, or the nearest one, and the position in it.
 typedef struct bb_window_cell {
     bb_index corner; ///< lowest point
     double across, along;
@@ -72,8 +70,8 @@ typedef struct bb_window_cell {
 bb_window_cell bb_slit_grid_find(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
                                  double x, double y);
 
-/// Value in a cell of a window: bilinear, exact for linear fields, continued linearly outside,
-/// where points of bb_slit_grid_fit_window never are. window [window_rows][columns].
+/// Value in a cell of a window: bilinear, exact for linear fields, extrapolated linearly outside,
+/// which never happens for points of bb_slit_grid_fit_window. window [window_rows][columns].
 double bb_slit_grid_value(const bb_slit_grid *grid, const bb_window_cell *cell,
                           const double *window);
 

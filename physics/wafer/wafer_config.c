@@ -52,13 +52,13 @@ static const bb_key wafer_material_keys[] = {
     REAL(bb_wafer_material_config, poisson_ratio, "1", 0.0, 0.49, "0.28",
          "Poisson's ratio of the wafer."),
     REAL(bb_wafer_material_config, absorption, "1", 0.0, 1.5, "1.0",
-         "Heat over dose: under 1 where light is reflected, above 1 where out-of-band light adds."),
+         "Heat over dose: below 1 with reflection, above 1 with out-of-band light."),
     CHOICE(bb_wafer_material_config, elasticity, elasticities, "isotropic",
            "Isotropic by E and nu, or a cubic crystal with x along <100> or <110>."),
     POSITIVE(bb_wafer_material_config, c11_gpa, "GPa", 0.0, 2000.0, "165.7",
              "Stiffness C11 of the cubic crystal."),
     REAL(bb_wafer_material_config, c12_gpa, "GPa", 0.0, 2000.0, "63.9",
-         "Stiffness C12 of the cubic crystal; under C11."),
+         "Stiffness C12 of the cubic crystal; below C11."),
     POSITIVE(bb_wafer_material_config, c44_gpa, "GPa", 0.0, 2000.0, "79.6",
              "Stiffness C44 of the cubic crystal."),
 };
@@ -80,7 +80,7 @@ static const bb_key burl_keys[] = {
     {.name = "footprint_mm", .kind = BB_KEY_DOUBLE, .unit = "mm",
      .offset = offsetof(bb_burl_config, footprint_mm), .minimum = 0.05, .maximum = 50.0,
      .optional = true,
-     .meaning = "Side of the square on which a burl's stiffness is spread; at most the pitch."},
+     .meaning = "Side of the square over which a burl's stiffness is spread; at most the pitch."},
     {.name = "scatter", .kind = BB_KEY_DOUBLE, .unit = "1",
      .offset = offsetof(bb_burl_config, scatter), .minimum = 0.0, .maximum = 1.0,
      .exclusive_maximum = true, .default_text = "0.0",
@@ -120,7 +120,7 @@ static const bb_key clamp_keys[] = {
      .kind = BB_KEY_GROUP,
      .offset = offsetof(bb_clamp_config, burls),
      .schema = &burl_schema,
-     .meaning = "Burls one by one, for generator plate; without them springs are uniform."},
+     .meaning = "Individual burls, for generator plate; without them springs are uniform."},
 };
 const bb_schema bb_clamp_schema = BB_SCHEMA("clamp", bb_clamp_config, clamp_keys);
 
@@ -157,9 +157,9 @@ static const char *const profiles[] = {"mean", "two_mode", NULL};
 static const bb_key mesh_keys[] = {
     REAL(bb_mesh_config, spacing_mm, "mm", 0.05, 10.0, "0.5", "Side of a mesh cell."),
     POSITIVE(bb_mesh_config, step_ms, "ms", 0.0, 1000.0, "1.0",
-             "Time step of the scan; refused where its substeps are not stable on the mesh."),
+             "Time step of the scan; rejected if its substeps are not stable on the mesh."),
     COUNT(bb_mesh_config, substeps, 1.0, 10000.0, "1",
-          "Equal steps of heat in a time step, for meshes that need shorter ones."),
+          "Equal thermal steps per time step, for meshes that need shorter ones."),
     CHOICE(bb_mesh_config, stepping, steppings, "explicit",
            "Forward Euler, or Crank-Nicolson as a reference; lumped mass."),
     CHOICE(bb_mesh_config, through_thickness, profiles, "mean",
@@ -171,8 +171,8 @@ const bb_schema bb_mesh_schema = BB_SCHEMA("mesh", bb_mesh_config, mesh_keys);
 static const char *const orders[] = {"meander", "given", NULL};
 
 static const bb_key dose_keys[] = {
-    COUNT(bb_field_dose, exposure, 0.0, 1e5, NULL, "Exposure, from 0."),
-    REAL(bb_field_dose, dose_mj_per_cm2, "mJ/cm2", 0.0, 1000.0, NULL, "Its dose at the resist."),
+    COUNT(bb_field_dose, exposure, 0.0, 1e5, NULL, "Exposure number, from 0."),
+    REAL(bb_field_dose, dose_mj_per_cm2, "mJ/cm2", 0.0, 1000.0, NULL, "Dose at the resist."),
 };
 static const bb_schema dose_schema = BB_SCHEMA("doses", bb_field_dose, dose_keys);
 
@@ -184,21 +184,20 @@ static const bb_key place_keys[] = {
     REAL(bb_field_place, y_mm, "mm", -225.0, 225.0, NULL, "y of the field's centre."),
     {.name = "dose_mj_per_cm2", .kind = BB_KEY_DOUBLE, .unit = "mJ/cm2",
      .offset = offsetof(bb_field_place, dose_mj_per_cm2), .minimum = 0.0, .maximum = 1000.0,
-     .optional = true, .meaning = "Its dose at the resist; unset: scan.dose_mj_per_cm2."},
+     .optional = true, .meaning = "Dose at the resist; unset: scan.dose_mj_per_cm2."},
     {.name = "direction", .kind = BB_KEY_CHOICE, .choices = directions,
      .offset = offsetof(bb_field_place, direction), .optional = true,
-     .meaning = "Scanned to greater y (up, 1) or to lesser (down, -1); unset: up in even exposures, "
-                "down in odd ones."},
+     .meaning = "Scan direction: to greater y (up, 1) or to lesser (down, -1); unset: up in even exposures, down in odd ones."},
     {.name = "order", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_field_place, order), .minimum = 0.0, .maximum = 1e6, .optional = true,
-     .meaning = "Exposed by rising order, each once; unset, then in all: as they are written."},
+     .meaning = "Exposure order: increasing, each once; unset, then for all: the order of the list."},
 };
 static const bb_schema place_schema = BB_SCHEMA("layout", bb_field_place, place_keys);
 
 static const bb_key dose_point_keys[] = {
     REAL(bb_dose_point, x_mm, "mm", -50.0, 50.0, NULL, "x from the field's centre."),
     REAL(bb_dose_point, y_mm, "mm", -50.0, 50.0, NULL, "y from the field's centre."),
-    REAL(bb_dose_point, relative_dose, "1", 0.0, 10.0, NULL, "Dose there over the field's dose."),
+    REAL(bb_dose_point, relative_dose, "1", 0.0, 10.0, NULL, "Dose at this point over the field's dose."),
 };
 static const bb_schema dose_point_schema = BB_SCHEMA("dose_map", bb_dose_point, dose_point_keys);
 // clang-format on
@@ -211,9 +210,9 @@ static const bb_key scan_keys[] = {
     POSITIVE(bb_scan_config, usable_radius_mm, "mm", 0.0, 225.0, "147.0",
              "Fields with over 5 % of their area inside are exposed; points inside are scored."),
     REAL(bb_scan_config, offset_x_mm, "mm", -100.0, 100.0, "0.0",
-         "x of the exposure grid, or of a layout's zero, from the centre of the wafer."),
+         "x of the exposure grid, or of a layout's origin, from the centre of the wafer."),
     REAL(bb_scan_config, offset_y_mm, "mm", -100.0, 100.0, "0.0",
-         "y of the exposure grid, or of a layout's zero, from the centre of the wafer."),
+         "y of the exposure grid, or of a layout's origin, from the centre of the wafer."),
     {.name = "layout",
      .kind = BB_KEY_RECORDS,
      .schema = &place_schema,
@@ -221,21 +220,20 @@ static const bb_key scan_keys[] = {
      .optional = true,
      .offset = offsetof(bb_scan_config, layout),
      .replaces = {"order", "sequence", "doses"},
-     .meaning = "Fields by their centres instead of the grid, as a list or a CSV file "
-                "with these columns; overlapping fields and fields with 5 % or less of "
-                "their area inside are refused."},
+     .meaning =
+         "Fields by their centres instead of the grid, as a list or a CSV file with these columns; "
+         "overlapping fields and fields with 5 % or less of their area inside are rejected."},
     {.name = "dose_map",
      .kind = BB_KEY_RECORDS,
      .schema = &dose_point_schema,
      .tabular = true,
      .optional = true,
      .offset = offsetof(bb_scan_config, dose_map),
-     .meaning =
-         "Dose within every field over the field's own, on a full grid of points, each for the "
-         "cell to midway of the next; a list or a CSV file. The mean need not be 1: a field's "
-         "energy goes with it."},
+     .meaning = "Dose within every field relative to the field's own, on a full grid of points, "
+                "each for the cell that extends midway to the next; a list or a CSV file. The mean "
+                "need not be 1: a field's energy is proportional to it."},
     CHOICE(bb_scan_config, order, orders, "meander",
-           "Order of exposure: rows in turn, alternate sense; or as `sequence` gives it."),
+           "Exposure order: rows in turn, alternating direction; or given by `sequence`."),
     {.name = "sequence",
      .kind = BB_KEY_INTEGERS,
      .unit = "1",
@@ -245,8 +243,8 @@ static const bb_key scan_keys[] = {
      .maximum = 100000.0,
      .minimum_count = 1,
      .optional = true,
-     .meaning = "Order given: fields in order of exposure, by their place in the "
-                "meander from 0, each at most once; others are not exposed."},
+     .meaning = "For order given: fields in exposure order, by their index in the meander from 0, "
+                "each at most once; others are not exposed."},
     {.name = "fields",
      .kind = BB_KEY_INTEGERS,
      .unit = "1",
@@ -264,14 +262,14 @@ static const bb_key scan_keys[] = {
      .optional = true,
      .offset = offsetof(bb_scan_config, doses),
      .replaces = {"layout"},
-     .meaning = "Exposures of another dose."},
+     .meaning = "Exposures with another dose."},
     COUNT(bb_scan_config, light_steps, 1.0, 1e5, "34", "Time steps in which a field is exposed."),
     COUNT(bb_scan_config, dark_steps, 0.0, 1e6, "36",
           "Time steps from the end of a field to the start of the next."),
     POSITIVE(bb_scan_config, slit_width_mm, "mm", 0.0, 10.0, "1.6",
              "Width of the slit along the scan."),
     REAL(bb_scan_config, slit_arc_radius_mm, "mm", 1.0, 10000.0, "30.0",
-         "Radius of the arc of the slit; over half the field width."),
+         "Radius of the arc of the slit; more than half the field width."),
 };
 const bb_schema bb_scan_schema = BB_SCHEMA("scan", bb_scan_config, scan_keys);
 
@@ -287,19 +285,17 @@ static const char *const axes[] = {"x", "y", "z", NULL};
 // clang-format off
 static const bb_key response_keys[] = {
     CHOICE(bb_response_config, generator, generators, "fem",
-           "Rows by adjoint solves of the membrane (fem; z from the kernel) or of the coupled plate, from the closed-form kernel, which ignores the wafer edge, or from a file."),
+           "Source of the rows: adjoint solves of the membrane (fem; z from the kernel) or of the coupled plate, the closed-form kernel, which ignores the wafer edge, or a file."),
     {.name = "file", .kind = BB_KEY_PATH, .offset = offsetof(bb_response_config, file),
      .optional = true,
-     .meaning = "HDF5 file of generator file, with /operators/C_<axis>_<field> as --dump rows "
-                "writes them."},
+     .meaning = "HDF5 file of generator file, with /operators/C_<axis>_<field> as written by --dump rows."},
     {.name = "cache_folder", .kind = BB_KEY_TEXT,
      .offset = offsetof(bb_response_config, cache_folder), .optional = true, .writes_folder = true,
-     .meaning = "Folder in which generator plate keeps its factor for later runs; unset: it is "
-                "not kept."},
+     .meaning = "Folder in which generator plate caches its factor for later runs; unset: no cache."},
     {.name = "gpus", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0,
      .maximum = BB_RESPONSE_GPUS, .offset = offsetof(bb_response_config, gpus),
      .default_text = "1",
-     .meaning = "GPUs of this host over which fields and axes are dealt; counts on cuda alone."},
+     .meaning = "GPUs of this host over which fields and axes are distributed; on cuda only."},
     {.name = "axes", .kind = BB_KEY_CHOICES, .offset = offsetof(bb_response_config, axes),
      .choices = axes, .minimum_count = 1, .default_text = "[x, y, z]",
      .meaning = "Displacements to compute."},
@@ -310,11 +306,11 @@ static const bb_key response_keys[] = {
     {.name = "burl_stiffness_scatter", .kind = BB_KEY_DOUBLE, .unit = "1",
      .offset = offsetof(bb_response_config, burl_stiffness_scatter), .minimum = 0.0, .maximum = 1.0,
      .default_text = "0.0",
-     .meaning = "Scatter of the burls' stiffness where clamp.burls.scatter is 0."},
+     .meaning = "Scatter of the burls' stiffness if clamp.burls.scatter is 0."},
     {.name = "field_rows", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_response_config, field_rows), .minimum = 2.0, .maximum = 20000.0,
      .optional = true,
-     .meaning = "Rows of slit points of a whole field; unset: the most that the window allows."},
+     .meaning = "Rows of slit points of a whole field; unset: the maximum for the window."},
 };
 // clang-format on
 const bb_schema bb_response_schema = BB_SCHEMA("response", bb_response_config, response_keys);
@@ -325,7 +321,7 @@ static const bb_key metrology_keys[] = {
     COUNT(bb_metrology_config, columns, 1.0, 1000.0, "13", "Scored points across a field."),
     COUNT(bb_metrology_config, rows, 1.0, 1000.0, "19", "Scored points along a field."),
     CHOICE(bb_metrology_config, reference, references, "alignment",
-           "Where overlay is 0: the wafer as it was aligned, or the wafer free of stress (none)."),
+           "Reference of overlay: the aligned wafer, or the stress-free wafer (none)."),
     REAL(bb_metrology_config, alignment_s, "s", 0.0, 1e4, "0.0",
          "From gripping to alignment, in whole steps: the wafer rests on the clamp without dose or "
          "hood, is aligned, and its first exposure begins."),
@@ -347,7 +343,7 @@ static const bb_key lot_keys[] = {
     {.name = "count", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_lot_config, count), .minimum = 1.0, .maximum = 10000.0,
      .default_text = "1",
-     .meaning = "Wafers exposed in a row on one clamp."},
+     .meaning = "Wafers exposed in sequence on one clamp."},
     {.name = "exchange_s", .kind = BB_KEY_DOUBLE, .unit = "s",
      .offset = offsetof(bb_lot_config, exchange_s), .minimum = 0.0, .maximum = 1e5,
      .exclusive_minimum = true, .default_text = "10.0",
@@ -370,10 +366,10 @@ static const bb_key probe_keys[] = {
      .meaning = "Letters, digits and _, up to 40; its results are called <name>_k."},
     {.name = "x_mm", .kind = BB_KEY_DOUBLE, .unit = "mm", .offset = offsetof(bb_probe_config, x_mm),
      .minimum = -225.0, .maximum = 225.0, .default_text = "0.0",
-     .meaning = "Place on the undeformed wafer, from its centre."},
+     .meaning = "Position on the undeformed wafer, from its centre."},
     {.name = "y_mm", .kind = BB_KEY_DOUBLE, .unit = "mm", .offset = offsetof(bb_probe_config, y_mm),
      .minimum = -225.0, .maximum = 225.0, .default_text = "0.0",
-     .meaning = "Place on the undeformed wafer, from its centre."},
+     .meaning = "Position on the undeformed wafer, from its centre."},
     {.name = "layer", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_probe_config, layer),
      .choices = bb_probe_layers, .default_text = "wafer",
      .meaning = "Probed body: the wafer or the clamp under it."},

@@ -19,7 +19,7 @@ static bb_status check_name(const bb_probe_config *configs, bb_index index)
                BB_PROBE_NAME);
     for (bb_index i = 0; i < index; ++i) {
         BB_REQUIRE(strcmp(configs[i].name, name) != 0, BB_INVALID,
-                   "probe '%s': probe %td has this name too", name, i);
+                   "probe '%s': probe %td has the same name", name, i);
     }
 done:
     return status;
@@ -40,14 +40,14 @@ static void place_in_wafer(const bb_disc_mesh *mesh, double x, double y, bb_prob
     }
 }
 
-// Clamp cells cover the wafer's, so that a point on a wafer cell is on one of them.
+// Clamp cells cover the wafer's, so that a point in a wafer cell is in one of them.
 static bb_status place_in_clamp(const bb_disc_mesh *mesh, const bb_clamp_grid *grid, double x,
                                 double y, bb_probe *probe)
 {
     bb_status status = BB_OK;
     (void)bb_disc_mesh_nearest(mesh, &x, &y);
     BB_REQUIRE(bb_clamp_grid_weights(grid, x, y, probe->unknown, probe->weight), BB_INTERNAL,
-               "probe '%s' lies on no clamp cell", probe->config->name);
+               "probe '%s' is in no clamp cell", probe->config->name);
     for (int k = 0; k < 4; ++k) {
         probe->unknown[k] += mesh->node_count;
     }
@@ -120,12 +120,12 @@ static double step_of(const bb_wafer_config *config)
     return 1e-3 * config->mesh->step_ms;
 }
 
-// Fields, slit points and the shape of the matrices.
+// Fields, slit points and sizes of the matrices.
 static bb_status lay_out(const bb_wafer_config *config, bb_wafer_problem *problem)
 {
     bb_status status = BB_OK;
     const bb_response_config *response = config->response;
-    // Other generators have no bending that a thermal moment could act on.
+    // Other generators have no bending for a thermal moment to act on.
     const bool has_moment = response->generator == (int)BB_GENERATOR_PLATE ||
                             response->generator == (int)BB_GENERATOR_FILE;
     const bool two_mode = config->mesh->through_thickness == (int)BB_THROUGH_TWO_MODE;
@@ -139,7 +139,7 @@ done:
     return status;
 }
 
-// Mesh and what stands on it and around it, for a model of heat; `problem` has its scan.
+// Mesh, clamp grid, ring and hood for a thermal model; `problem` has its scan.
 static bb_status build_places(const bb_wafer_config *config, bb_wafer_problem *problem,
                               bb_thermal_setting *out)
 {
@@ -188,7 +188,7 @@ done:
     return status;
 }
 
-// Factors on the springs of each cell. Without one that holds, the stiffness is singular.
+// Factors on the springs of each cell. If all are zero, the stiffness is singular.
 static bb_status fill_springs(const bb_burl_config *burls, const bb_disc_mesh *mesh,
                               double *springs)
 {
@@ -232,7 +232,7 @@ static bool has_height(const bb_response_config *config)
     return found;
 }
 
-// Whether rows are those of the closed-form kernel.
+// Whether rows come from the closed-form kernel.
 static bool has_kernel(const bb_response_config *config)
 {
     return config->generator == (int)BB_GENERATOR_KERNEL ||
@@ -245,7 +245,7 @@ static bb_status build_response(const bb_wafer_config *config, bb_wafer_problem 
     bb_status status = BB_OK;
     bool plate = config->response->generator == (int)BB_GENERATOR_PLATE;
     BB_REQUIRE(plate || !bb_burl_map_wanted(&config->clamp->burls), BB_UNSUPPORTED,
-               "clamp.burls: only response.generator: plate has burls");
+               "clamp.burls: only response.generator: plate supports burls");
     if (plate) {
         BB_TRY(build_plate(config, problem));
     } else if (config->response->generator == (int)BB_GENERATOR_FEM) {
@@ -358,7 +358,7 @@ bb_status bb_wafer_problem_check_step(const bb_wafer_config *config)
         .stepping = config->mesh->stepping,
         .through_thickness = config->mesh->through_thickness,
     };
-    // A fine mesh is dear to make, and seldom needed to tell.
+    // A fine mesh is expensive to create and rarely needed for this check.
     if (config->mesh->stepping != (int)BB_STEPPING_EXPLICIT ||
         (!bb_edge_ring_wanted(config->ring) &&
          step <= bb_thermal_sure_step(config->wafer, config->clamp, &setting,
@@ -381,7 +381,7 @@ bb_status bb_wafer_problem_check_burls(const bb_wafer_config *config)
     const bb_burl_config *burls = &config->clamp->burls;
     bb_disc_mesh *mesh = NULL;
     double *springs = NULL;
-    // The burl in the middle is under every wafer, unless it is missing.
+    // The burl at the centre is under every wafer, unless it is missing.
     if (config->response->generator != (int)BB_GENERATOR_PLATE || !bb_burl_map_wanted(burls) ||
         (burls->missing_fraction == 0.0 && burls->missing.count == 0)) {
         return BB_OK;
@@ -421,7 +421,8 @@ done:
     return status;
 }
 
-// Takes a step of the making: while it runs, beside what stands, and what then stays of it.
+// Adds a step of the creation: its need while it runs, with everything that already exists, and its
+// remaining memory.
 static void add_step(bb_need step, bb_need stays, bb_need *making, bb_need *held)
 {
     *making = bb_need_in_turn(*making, bb_need_together(*held, step));

@@ -104,7 +104,7 @@ static share of_load(const rigid_modes *modes, bb_index i)
 
 typedef share (*sharing)(const rigid_modes *modes, bb_index i);
 
-// v - what (test' v)/(r' M r), for the three modes and all columns.
+// Subtracts the part (test' v)/(r' M r) of v, for the three modes and all columns.
 BB_CLONES static void project(const rigid_modes *modes, const int64_t *place, int width,
                               sharing test, sharing what, double *v)
 {
@@ -133,13 +133,13 @@ BB_CLONES static void project(const rigid_modes *modes, const int64_t *place, in
     }
 }
 
-// Takes the resultants out of `width` <= 32 loads, f[place[2 node + axis] * width + column], N.
+// Removes the resultants from `width` <= 32 loads, f[place[2 node + axis] * width + column], N.
 static void rigid_modes_unload(const rigid_modes *modes, const int64_t *place, int width, double *f)
 {
     project(modes, place, width, of_motion, of_load, f);
 }
 
-// Takes the motions out of `width` <= 32 displacements of the same layout, m.
+// Removes the rigid motions from `width` <= 32 displacements of the same layout, m.
 static void rigid_modes_take(const rigid_modes *modes, const int64_t *place, int width, double *u)
 {
     project(modes, place, width, of_load, of_motion, u);
@@ -202,30 +202,31 @@ void bb_membrane_element_make(const bb_plate *plate, double side, bb_membrane_el
     }
 }
 
-// Compliance of a rigid motion, 1/(k_s A), over that of a strain, 1/B, from which on rigid motions
-// are taken out of rows. Their right-hand sides then fill up, which stiffer springs, whose rows
-// move by under 1e-12 of themselves, need not pay for.
+// Whether rigid motions are removed from rows: the ratio of their compliance, 1/(k_s A), to that of
+// a strain, 1/B, exceeds a limit. The removal makes the right-hand sides dense, an unnecessary cost
+// for stiffer springs, whose rows change by less than 1e-12.
 static bool is_soft(const bb_plate *plate, double area)
 {
     static const double least = 1e4;
     return plate->membrane > least * plate->tangential * area;
 }
 
-// At most 9 neighbours a node, two unknowns each: of them and the node's own the upper triangle.
+// Up to 9 neighbours per node, two unknowns each: the upper triangle of their blocks and the node's
+// own.
 enum { MOST_OF_NODE = 2 * 2 * 9 / 2 + 2, LEAF = 3, BATCH = BB_MEMBRANE_BATCH };
 
 struct bb_membrane {
     const bb_disc_mesh *mesh;
     bb_membrane_element element;
     bb_plate_factor *factor;
-    bb_narrow_factor *narrow; // of rows; NULL: fp64
+    bb_narrow_factor *narrow; // for rows; NULL: fp64
     rigid_modes rigid;
     bool soft;                      // rigid motions are far more compliant than strains
     bb_workspace_pool *right_sides; // [unknowns][BATCH]
     bb_workspace_pool *nodal_rows;  // [node_count][BATCH], for callers of _rows
 };
 
-// Stiffness between node and its neighbours: block[dy + 1][dx + 1], each 2 x 2.
+// Stiffness between a node and its neighbours: block[dy + 1][dx + 1], each 2 x 2.
 static void gather(const bb_membrane *membrane, bb_index node, double block[9][2][2])
 {
     static const int corner_x[4] = {0, 1, 1, 0};
@@ -354,7 +355,7 @@ bb_need bb_membrane_need(double nodes)
 
 bb_need bb_membrane_rows_need(double nodes, double rows, double threads)
 {
-    static const double values_per_second = 4.0e9; // of the factor, of one core, for a row
+    static const double values_per_second = 4.0e9; // of the factor, on one core, per row
     const double batches = fmin(threads, ceil(rows / BATCH));
     const double values = bb_plate_factor_resident(2.0 * nodes, per_unknown).host_bytes / 8.0;
     const bb_need batch = {.host_bytes = BATCH * 3.0 * nodes * sizeof(double)};
@@ -552,8 +553,8 @@ void bb_membrane_destroy(bb_membrane **membrane)
 
 _Static_assert((int)BATCH == (int)BB_GRID_BATCH, "rows are made and gathered in the same batches");
 
-// Rows of the aligned batch that starts at `first`, as far as `out` (which starts at `row`) holds
-// them, from its nodal rows.
+// Rows of the aligned batch that starts at `first`, those within `out` (which starts at `row`),
+// from its nodal rows.
 static void restrict_rows(const bb_fem_response *fem, const double *nodal, bb_index first,
                           bb_index row, bb_index column, bb_view out)
 {

@@ -13,7 +13,7 @@ static const double POINT[4] = {0.069431844202973712388, 0.33000947820757186760,
 static const double WEIGHT[4] = {0.17392742256872692869, 0.32607257743127307131,
                                  0.32607257743127307131, 0.17392742256872692869};
 
-// Cubic Hermite shape of end `end` (0 or 1), of value (order 0) or slope (order 1), and its first
+// Cubic Hermite shape of end `end` (0 or 1), for value (order 0) or slope (order 1), and its first
 // two derivatives with respect to t of [0, 1].
 static void hermite(int end, int order, double t, double out[3])
 {
@@ -210,15 +210,15 @@ void bb_plate_dissect(const bb_disc_mesh *mesh, bb_index leaf, int32_t *order)
     (void)dissect(mesh, box, leaf, order);
 }
 
-// Six unknowns a node make small leaves worth their while: 13 % fewer values than leaves of 8.
+// With six unknowns per node small leaves pay off: 13 % fewer values than leaves of 8.
 enum { U = BB_PLATE_UNKNOWNS, NEIGHBOURS = 9, LEAF = 3 };
-// Half of the neighbours stand before a node, and of its own block the upper triangle.
+// Half of the neighbours precede a node; of its own block only the upper triangle.
 enum { VALUES_OF_NODE = U * U * (NEIGHBOURS / 2) + U * (U + 1) / 2 };
 
 // Stiffness between a node and its neighbours, block [3 (dy + 1) + dx + 1].
 typedef struct stencil {
     double block[NEIGHBOURS][U][U];
-    int32_t node[NEIGHBOURS]; // -1 where there is none
+    int32_t node[NEIGHBOURS]; // -1 if there is none
 } stencil;
 
 static int32_t neighbour(const bb_disc_mesh *mesh, bb_index column, bb_index row)
@@ -265,7 +265,7 @@ static void gather(const bb_disc_mesh *mesh, const bb_plate_element *element, co
     }
 }
 
-// Places of the stencil in the order of their nodes; absent ones first.
+// Sorts positions of the stencil by node; absent ones first.
 static void sort(const stencil *weights, int place[NEIGHBOURS])
 {
     for (int i = 0; i < NEIGHBOURS; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stiffness matrix of the coupled plate and its order of elimination.
+// Stiffness matrix of the coupled plate and its elimination order.
 #ifndef BB_PHYSICS_WAFER_RESPONSE_PLATE_ASSEMBLY_H
 #define BB_PHYSICS_WAFER_RESPONSE_PLATE_ASSEMBLY_H
 
@@ -21,11 +21,11 @@
 
 enum { BB_PLATE_UNKNOWNS = 6, BB_PLATE_ELEMENT = 24 };
 
-/// Corner k stands at (bb_plate_corner[k][0], bb_plate_corner[k][1]) of the unit square.
+/// Corner k is at (bb_plate_corner[k][0], bb_plate_corner[k][1]) of the unit square.
 extern const int bb_plate_corner[4][2];
 
-/// Shape functions at one place of a cell. Entry 4 k + m of the bending ones belongs to unknown
-/// 6 k + 2 + m.
+/// Shape functions at one point of a cell. Entry 4 k + m of the bending ones belongs to unknown 6 k
+/// + 2 + m.
 typedef struct bb_plate_shapes {
     double q[4]; ///< bilinear
     double q_x[4], q_y[4];
@@ -36,7 +36,7 @@ typedef struct bb_plate_shapes {
 
 typedef struct bb_plate_element {
     double elastic[BB_PLATE_ELEMENT][BB_PLATE_ELEMENT]; ///< membrane and bending, N/m
-    double springs[BB_PLATE_ELEMENT][BB_PLATE_ELEMENT]; ///< of k_s and k_n, N/m
+    double springs[BB_PLATE_ELEMENT][BB_PLATE_ELEMENT]; ///< from k_s and k_n, N/m
     double load[BB_PLATE_ELEMENT][4]; ///< force per kelvin of the mean temperature at corner l, N/K
     double moment[BB_PLATE_ELEMENT]
                  [4]; ///< force per kelvin of tau in T(z) = T + (2 z / d) tau, N/K
@@ -49,8 +49,8 @@ void bb_plate_element_make(const bb_plate *plate, double side, bb_plate_element 
 
 /// Geometric nested dissection of a mesh's nodes: rectangles of the grid are halved along their
 /// longer side by one line of nodes, which is ordered after both halves. Fill grows as n log n.
-/// order [node_count]: nodes in the order of elimination. Rectangles of at most `leaf` >= 2 nodes a
-/// side are taken as they come. For meshes that are not periodic.
+/// order [node_count]: nodes in elimination order. Rectangles of at most `leaf` >= 2 nodes a side
+/// are not divided further. For meshes that are not periodic.
 void bb_plate_dissect(const bb_disc_mesh *mesh, bb_index leaf, int32_t *order);
 
 /// Upper triangle; unknown 6 node + c. `springs` as in bb_coupled_plate_create. Release with
@@ -59,7 +59,7 @@ BB_CHECKED bb_status bb_plate_assemble(const bb_disc_mesh *mesh, const bb_plate_
                                        const double *springs, bb_upper_triangle *out);
 void bb_upper_triangle_release(bb_upper_triangle *matrix);
 
-/// Values of the matrix, with room for neighbours that nodes at the edge lack.
+/// Upper bound of the matrix values, counting missing neighbours of nodes at the edge.
 double bb_plate_matrix_values(double nodes);
 
 /// order [BB_PLATE_UNKNOWNS * node_count]: nested dissection by node; as numbered when the mesh is

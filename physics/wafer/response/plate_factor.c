@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// One supernode: its columns, the rows below them, and where they stand.
+// One supernode: its columns, the rows below them, and their positions.
 typedef struct block {
     int64_t first;
     int columns;
@@ -63,7 +63,7 @@ struct bb_narrow_factor {
 };
 
 // A solve; `narrow` NULL: in fp64. Row-major [rows][width] is column-major width x rows, so that x
-// stands to the left of L'.
+// is on the left of L'.
 typedef struct solving {
     const bb_supernodes *factor;
     const bb_narrow_factor *narrow;
@@ -176,7 +176,8 @@ bb_need bb_supernodes_solve_need(double nodes, double unknowns, bb_index width)
                          below * (double)width * sizeof(double) + nodes * unknowns}; // and marks
 }
 
-// Supernodes from the first to the last that `reached` marks or marks reach, then all back.
+// Sweeps forward over the supernodes marked in `reached` and those that they reach, then backward
+// over all.
 static void run_passes(const solving *task, bool all, unsigned char *reached)
 {
     const bb_supernodes *factor = task->factor;
@@ -187,8 +188,7 @@ static void run_passes(const solving *task, bool all, unsigned char *reached)
         const block tile = block_at(factor, s);
         (task->narrow == NULL ? go_forward : go_forward_narrow)(task, &tile);
         if (tile.below > 0) {
-            reached[supernode_of(factor, tile.row[0])] =
-                1; // its parent; the others come from there
+            reached[supernode_of(factor, tile.row[0])] = 1; // its parent
         }
     }
     for (int64_t s = factor->count - 1; s >= 0; --s) {
@@ -240,8 +240,8 @@ bb_status bb_narrow_factor_create(const bb_supernodes *factor, bb_operand_roundi
     for (bb_index i = 0; i < count; ++i) {
         narrow->value[i] = (float)factor->value[i];
         BB_REQUIRE(isfinite(narrow->value[i]), BB_UNSUPPORTED,
-                   "value %td of the stiffness factor is %g, beyond single precision", i,
-                   factor->value[i]);
+                   "value %td of the stiffness factor is %g, outside the range of single precision",
+                   i, factor->value[i]);
     }
     if (round != NULL) {
         round(narrow->value, count);
@@ -263,8 +263,8 @@ void bb_narrow_factor_destroy(bb_narrow_factor **factor)
 
 enum { CHUNK = 512 };
 
-// Doubles to floats at the start of the same memory, from the first on, and back from the last:
-// what is written has been read. By memcpy, since the memory changes its type.
+// Converts doubles to floats at the start of the same memory, in order, and back in reverse order:
+// every location is read before it is overwritten. By memcpy, since the memory changes its type.
 static void narrow_in_place(bb_index count, double *x)
 {
     for (bb_index first = 0; first < count; first += CHUNK) {
@@ -345,7 +345,7 @@ bb_status bb_supernodes_check(const bb_supernodes *factor)
     }
     for (int64_t i = 0; i < factor->unknowns; ++i) {
         BB_REQUIRE(factor->permutation[i] >= 0 && factor->permutation[i] < factor->unknowns,
-                   BB_INVALID, "place %lld of the factor's permutation is out of range",
+                   BB_INVALID, "entry %lld of the factor's permutation is out of range",
                    (long long)i);
     }
 done:
@@ -359,11 +359,11 @@ enum { PARTS = 6 };
 struct bb_plate_factor {
     bb_supernodes view;
     int64_t *place;                   // [unknowns]
-    struct bb_cholmod_parts *cholmod; // owner of what the view shows, or NULL for the next
+    struct bb_cholmod_parts *cholmod; // owner of the viewed arrays, or NULL for the next member
     void *parts[PARTS];               // first, row_start, value_start, row, permutation, value
 };
 
-// Objects of CHOLMOD; a factor read from a file has none.
+// CHOLMOD objects; a factor read from a file has none.
 struct bb_cholmod_parts {
     cholmod_common common;
     cholmod_factor *factor;
@@ -389,7 +389,7 @@ static bb_status view_parts(bb_plate_factor *out)
     bb_status status = BB_OK;
     const cholmod_factor *factor = out->cholmod->factor;
     BB_REQUIRE(factor->is_super && factor->xtype == CHOLMOD_REAL, BB_INTERNAL,
-               "CHOLMOD made a simplicial factor of the plate");
+               "CHOLMOD computed a simplicial factor of the plate");
     out->view = (bb_supernodes){
         .unknowns = (int64_t)factor->n,
         .count = (int64_t)factor->nsuper,
@@ -417,10 +417,10 @@ done:
     return status;
 }
 
-// CHOLMOD asks OpenMP for four threads in loops of microseconds, however many processors there are:
-// on two a third of the time goes into waking them. Regions at no level run on the caller. The
-// runtime is CHOLMOD's own choice, so that its functions are looked up; without them nothing is
-// lost but time. Returns the level there was, -1 where it is not known.
+// CHOLMOD requests four OpenMP threads in loops of microseconds, whatever the number of processors:
+// on two a third of the time is spent waking them. With zero active levels its regions run on the
+// caller. CHOLMOD chooses the runtime, so its functions are looked up; without them only time is
+// lost. Returns the previous level, -1 if unknown.
 static int limit_openmp(int levels)
 {
     void *get = dlsym(RTLD_DEFAULT, "omp_get_max_active_levels");
@@ -483,7 +483,7 @@ bb_need bb_plate_factor_resident(double unknowns, double per_unknown)
 
 bb_need bb_plate_factor_need(double unknowns, double per_unknown, double matrix_values)
 {
-    static const double rate = 8.0e7; // unknowns^1.5 a second, of one core
+    static const double rate = 8.0e7; // unknowns^1.5 per second, on one core
     const bb_need copies = {.host_bytes = 2.0 * matrix_values * (sizeof(int64_t) + sizeof(double)),
                             .seconds = pow(unknowns, 1.5) / rate};
     return bb_need_together(bb_plate_factor_resident(unknowns, per_unknown), copies);
@@ -522,7 +522,7 @@ void bb_plate_factor_destroy(bb_plate_factor **factor)
     BB_RELEASE(factor);
 }
 
-// A kept factor is the five index arrays and the values.
+// A stored factor consists of the five index arrays and the values.
 
 static const char KIND[] = "factor";
 
@@ -564,7 +564,7 @@ static bb_status read_parts(bb_store *file, int64_t unknowns, bb_plate_factor *o
     };
     BB_REQUIRE(out->view.count > 0 && out->view.count <= unknowns && bytes[1] == bytes[0] &&
                    bytes[2] == bytes[0] && bytes[4] == 8 * unknowns,
-               BB_INVALID, "the sizes of its arrays do not fit each other");
+               BB_INVALID, "the sizes of its arrays are inconsistent");
     BB_TRY(bb_supernodes_check(&out->view));
     BB_TRY(fill_places(out));
 done:

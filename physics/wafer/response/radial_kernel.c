@@ -74,12 +74,12 @@ void bb_radial_table_release(bb_radial_table *table)
     table->intervals = 0;
 }
 
-// A cell or edge stands off its middle by at most sqrt(1/2) of the longest side.
+// A point of a cell or edge is at most sqrt(1/2) of the longest side away from its centre.
 static const double HALF_DIAGONAL = 0.7072;
 
 double complex bb_radial_kernel_bessel_k0(double complex z)
 {
-    // The integrand narrows as 1 / sqrt(z); these steps leave less than exp(-49) and exp(-54).
+    // The integrand narrows as 1 / sqrt(z); these steps give errors below exp(-49) and exp(-54).
     double step = fmin(0.1, 0.6 / sqrt(creal(z)));
     double complex sum = 0.5 * cexp(-z);
     for (int n = 1; n < 400; ++n) {
@@ -131,11 +131,11 @@ static void find_scales(bb_radial_kernel *kernel)
         }
     }
     kernel->integrand.split_side = 0.4 / fastest;
-    // exp(-14) of the short mode is left; beyond it only longer ones count.
+    // The short mode has decreased to exp(-14); beyond it only longer ones count.
     kernel->integrand.split_reach = 14.0 / decay;
 }
 
-// Where tables start and how dense they are: the finest pieces set it.
+// Start and density of the tables: the finest pieces determine them.
 typedef struct layout {
     double begin, smooth_end, interval;
 } layout;

@@ -5,12 +5,12 @@
 //
 // K0(z) = integral over t > 0 of exp(-z cosh t), by the trapezoid rule, which converges
 // exponentially (error under exp(-2 pi a / h) for |arg z| < pi/2 - a). Near the point the singular
-// part is taken out,
+// part is subtracted,
 //     f(r) = -1/2 ln r^2 (b_0 + b_1 r^2 + b_2 r^4) + smooth(r),  b_m = Re sum c_i k_i^2m / (4^m
 //     m!^2)
-// and integrated in closed form; the smooth rest, and f itself further away, are
-// tabulated and integrated by Gauss-Legendre rules of 4, 3 and 2 points a side.
-// Cells over 0.4 of the shortest length 1/|k_i| are split there where that mode is alive.
+// and integrated in closed form; the smooth remainder, and f itself further away, are tabulated and
+// integrated by Gauss-Legendre rules of 4, 3 and 2 points a side. Cells larger than 0.4 of the
+// shortest length 1/|k_i| are split where that mode is not negligible.
 //
 // Accuracy: 1e-10 of the largest edge or cell integral, tested against adaptive quadrature.
 #ifndef BB_PHYSICS_WAFER_RESPONSE_RADIAL_KERNEL_H
@@ -25,7 +25,7 @@
 // Table of a smooth function of a radius as polynomials of degree 5 on equal intervals, through the
 // Chebyshev points of each (none of them an end, so a function may be undefined at 0). The error is
 // about |f^(6)| (interval / 2)^6 / (6! 2^5); the largest one found at points between the nodes of
-// every interval is kept beside the table.
+// every interval is stored with the table.
 
 typedef double (*bb_radial_function)(const void *context, double r);
 
@@ -57,7 +57,7 @@ BB_CHECKED bb_status bb_radial_kernel_create(const bb_radial_mode *modes, int mo
                                              double cell_width, double cell_height, double reach,
                                              bb_radial_kernel *out);
 
-/// What it takes: its tables.
+/// Need: its tables.
 bb_need bb_radial_kernel_need(const bb_radial_mode *modes, int mode_count, double cell_width,
                               double cell_height, double reach);
 

@@ -24,7 +24,7 @@ typedef struct bb_radial_table {
     double error;  ///< largest |table - function| found
 } bb_radial_table;
 
-/// Value at r; outside [begin, end] the outermost polynomial is continued, so stay inside.
+/// Value at r; outside [begin, end] the outermost polynomial is extrapolated, so stay inside.
 BB_DEVICE_FUNCTION
 double bb_radial_table_at(const bb_radial_table *table, double r)
 {
@@ -36,14 +36,14 @@ double bb_radial_table_at(const bb_radial_table *table, double r)
     return ((((a[5] * t + a[4]) * t + a[3]) * t + a[2]) * t + a[1]) * t + a[0];
 }
 
-/// What integrals of a kernel f read; on a GPU the terms of the tables lie in its memory.
+/// Inputs for integrals of a kernel f; on a GPU the terms of the tables are in its memory.
 typedef struct bb_radial_integrand {
     double logs[BB_LOG_MOMENTS]; ///< b_0 .. b_2
     double side;                 ///< longest side of a cell, m
-    double split_side;           ///< longest side allowed where the shortest mode is alive, m
-    double split_reach;          ///< radius of that place, m
-    bb_radial_table smooth;      ///< f + 1/2 ln r^2 (b_0 + ..), near 0
-    bb_radial_table far;         ///< f, from there to the reach
+    double split_side;      ///< longest side allowed where the shortest mode is not negligible, m
+    double split_reach;     ///< radius of that region, m
+    bb_radial_table smooth; ///< f + 1/2 ln r^2 (b_0 + ..), near 0
+    bb_radial_table far;    ///< f, from there to the reach
 } bb_radial_integrand;
 
 /// In sides of a (split) cell: closed form inside BB_RADIAL_NEAR, then rules of 4, 3 and 2 points.
@@ -51,7 +51,7 @@ typedef struct bb_radial_integrand {
 #define BB_RADIAL_FOUR_POINTS  12.0
 #define BB_RADIAL_THREE_POINTS 80.0
 
-/// Points of the rule for a piece whose middle lies `distance` sides away, outside BB_RADIAL_NEAR.
+/// Number of rule points for a piece whose centre is `distance` sides away, outside BB_RADIAL_NEAR.
 BB_DEVICE_FUNCTION
 int bb_radial_kernel_points(double distance)
 {
@@ -203,7 +203,7 @@ double bb_radial_integrand_cell_piece(const bb_radial_integrand *kernel, double 
     return bb_radial_table_cell(&kernel->smooth, 4, x0, x1, y0, y1) - 0.5 * singular;
 }
 
-// Pieces a side of a cell must be cut into at this distance.
+// Number of pieces per side of a cell at this distance.
 BB_DEVICE_FUNCTION
 int bb_radial_integrand_pieces_at(const bb_radial_integrand *kernel, double x, double y)
 {

@@ -32,7 +32,7 @@ static coupled couple(const bb_plate *plate)
     };
 }
 
-// Roots to rounding: the closed form loses digits between roots of different size.
+// Roots to rounding accuracy: the closed form loses digits between roots of different size.
 static void find_roots(const coupled *plate, double complex root[3])
 {
     gsl_complex z[3];
@@ -74,7 +74,7 @@ double bb_response_height_amplitude(const bb_wafer_material_config *wafer,
     return growth + shear * u / bend;
 }
 
-// Between any two points of the grid's square; of coarse grids at least where tables start.
+// Between any two points of the grid's square; for coarse grids at least where tables start.
 static double reach_of(double columns, double rows, double cell_width, double cell_height)
 {
     return fmax(hypot(cell_width * columns, cell_height * rows),
@@ -97,10 +97,10 @@ bb_need bb_response_need(const bb_wafer_material_config *wafer, const bb_clamp_c
                                  bb_radial_kernel_need(modes, 3, width, height, reach)));
 }
 
-// A row has two edges of every cell, integrated from a line of the grid.
+// A row has two edges per cell, integrated from a line of the grid.
 bb_need bb_field_response_need(double rows, double cells, double threads)
 {
-    static const double entries_per_second = 2.5e7; // of one core
+    static const double entries_per_second = 2.5e7; // on one core
     return (bb_need){.seconds = rows * cells / (entries_per_second * threads)};
 }
 
@@ -134,8 +134,8 @@ done:
     return status;
 }
 
-// A row's task: grid lines relative to the point. Line k is computed the same way whatever block is
-// asked for, so that entries do not depend on the block.
+// State of one row: grid lines relative to the point. Line k is computed the same way for any
+// block, so that entries do not depend on the requested block.
 typedef struct row_task {
     const bb_field_response *field;
     bb_index first_row;
@@ -158,7 +158,7 @@ static double line_y(const bb_temperature_grid *grid, const point *sample, bb_in
     return grid->origin_y + (double)k * grid->cell_height - sample->y;
 }
 
-// Live cells of grid row `row` that the block wants: columns [*begin, *end).
+// Live cells of grid row `row` in the requested block: columns [*begin, *end).
 static void wanted(const bb_temperature_grid *grid, bb_index row, bb_index first, bb_index count,
                    bb_index *begin, bb_index *end)
 {
@@ -174,13 +174,13 @@ static double live_part(const bb_temperature_grid *grid, bb_index cell)
     return grid->area[cell] / (grid->cell_width * grid->cell_height);
 }
 
-// A value as the response computes with it.
+// A value in the precision of the response.
 static double as_computed(const bb_response *response, double value)
 {
     return response->single ? (double)(float)value : value;
 }
 
-// factor (high - low).
+// Computes factor (high - low).
 static double entry(const bb_response *response, double factor, double high, double low)
 {
     return response->single ? (double)((float)factor * ((float)high - (float)low))
@@ -226,7 +226,7 @@ static void fill_x(const bb_response *response, const point *sample, bb_index fi
     }
 }
 
-// The upper edges of a row are the lower edges of the next; `edges` [columns] carries them.
+// The upper edges of a row are the lower edges of the next; `edges` [columns] stores them.
 static void fill_y(const bb_response *response, const point *sample, bb_index first, bb_index count,
                    double *edges, double *out)
 {
@@ -251,8 +251,8 @@ static void fill_y(const bb_response *response, const point *sample, bb_index fi
     }
 }
 
-// Adds local_height * T(p), T bilinear between the centres of live cells; dead ones hand their
-// weight to the live ones. A point without live cells around it gets nothing.
+// Adds local_height * T(p), T bilinear between the centres of live cells; the weights of dead ones
+// go to the live ones. A point without live cells around it gets nothing.
 static void add_local(const bb_response *response, const point *sample, bb_index first,
                       bb_index count, double *out)
 {
@@ -337,7 +337,7 @@ static double farthest_cell(const bb_temperature_grid *grid, const bb_slit_grid 
     double x = fabs(field->x) + 0.5 * slit->scan->field_width;
     double y = fabs(field->y) + 0.5 * slit->scan->field_height;
     // To the far corner of the square, or over the disc, whose radius is at most half the side, and
-    // a cell on its rim: the first is the nearer one of coarse grids, the second of fine ones.
+    // a cell on its rim: the former is smaller for coarse grids, the latter for fine ones.
     double over_square = hypot(x + half_x, y + half_y);
     double over_disc = hypot(x, y) + fmax(half_x, half_y) + grid->cell_width + grid->cell_height;
     return fmin(over_square, over_disc);

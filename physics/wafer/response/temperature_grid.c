@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-// Overlaps of one half width of a node with the cells of one axis.
+// Overlaps of one half width of a node with the cells along one axis.
 typedef struct pieces {
     bb_index first;
     bb_index count;
-    double low; // of the half, in cells
+    double low; // lower end of the half, in cells
     double high;
 } pieces;
 
@@ -24,7 +24,7 @@ static pieces cut(double low, double high, bb_index count)
     return (pieces){first, last - first + 1, low, high};
 }
 
-// Length, in cells, of a half within cell first + k; the outermost cells take slivers of rounding.
+// Length, in cells, of a half within cell first + k; the outermost cells absorb rounding slivers.
 static double length(const pieces *parts, bb_index k)
 {
     double start = k == 0 ? parts->low : (double)(parts->first + k);
@@ -68,7 +68,7 @@ static bb_status add_node(const bb_disc_mesh *mesh, const bb_temperature_grid *g
     return BB_OK;
 }
 
-// Live areas, and areas turned into weights.
+// Computes live areas and converts areas to weights.
 static void normalise(bb_temperature_grid *grid)
 {
     bb_csr *matrix = &grid->restriction;
@@ -134,7 +134,7 @@ done:
     return status;
 }
 
-// Quarters of nodes, and what lines of the grid cut off them.
+// Quarters of nodes, and the parts cut off by lines of the grid.
 static double entries_of(const bb_grid_config *config, double nodes, double spacing, double radius)
 {
     const double across = 0.5 * spacing * (double)config->columns / (2.0 * radius);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The grid S on which the response matrix takes temperatures: columns x rows equal cells over the
-// square that bounds the wafer mesh, and the restriction S = W T from wafer nodes to cell means.
+// Temperature grid S of the response matrix: columns x rows equal cells over the square that bounds
+// the wafer mesh, and the restriction S = W T from wafer nodes to cell means.
 //
 // Restriction: each node owns the quarters of its live mesh cells; W_ji = (area of node i's
 // quarters in cell j) / A_j with the live area A_j = their sum. So S_j is the mean temperature of
@@ -14,7 +14,7 @@
 #include "physics/wafer/disc_mesh.h"
 #include "physics/wafer/wafer_config.h"
 
-/// Read-only to users. Cell j = row * columns + column, x fastest; its lower left corner stands at
+/// Read-only to users. Cell j = row * columns + column, x fastest; its lower left corner is at
 /// origin + (column * cell_width, row * cell_height).
 typedef struct bb_temperature_grid {
     bb_index columns;
@@ -25,7 +25,7 @@ typedef struct bb_temperature_grid {
     double origin_y;
     double cell_width;
     double cell_height;
-    double *area;         ///< [cell_count] live area A_j, m2; 0 where masked
+    double *area;         ///< [cell_count] live area A_j, m2; 0 if masked
     bb_index *live_begin; ///< [rows] first live column of a row
     bb_index *live_end;   ///< [rows] one past its last live column; begin == end: none
     bb_csr restriction;   ///< W, [cell_count][mesh nodes]
@@ -36,12 +36,12 @@ BB_CHECKED bb_status bb_temperature_grid_create(const bb_disc_mesh *mesh,
                                                 const bb_grid_config *config,
                                                 bb_temperature_grid **out);
 
-/// Bilinear weights of the centres of the live cells around (x, y), m; others weigh 0. Returns
-/// their sum: 0 where no live cell is around.
+/// Bilinear weights of the centres of the live cells around (x, y), m; the weights of other cells
+/// are 0. Returns their sum: 0 without a live cell.
 double bb_temperature_grid_weights(const bb_temperature_grid *grid, double x, double y,
                                    bb_index cell[4], double weight[4]);
 
-/// Nodal rows are gathered this many at a time.
+/// Nodal rows are gathered in batches of this size.
 enum { BB_GRID_BATCH = 32 };
 
 /// A batch of response rows by cell from rows by node: sum[p] = A_j sum_i W_ji nodal[i][p] / m_i
@@ -50,7 +50,7 @@ void bb_temperature_grid_gather(const bb_temperature_grid *grid, bb_index cell,
                                 const double *node_area, const double *nodal,
                                 double sum[BB_GRID_BATCH]);
 
-/// What it takes over a mesh of so many nodes and a spacing, while it is made and when it stands.
+/// Need over a mesh with that many nodes and a spacing, during creation and afterwards.
 bb_need bb_temperature_grid_need(const bb_grid_config *config, double nodes, double spacing,
                                  double radius);
 bb_need bb_temperature_grid_resident(const bb_grid_config *config, double nodes, double spacing,

@@ -21,7 +21,8 @@ bb_status bb_workspace_pool_create(bb_index count, bb_workspace_pool **out)
     bb_status status = BB_OK;
     bb_workspace_pool *pool = NULL;
     BB_TRY(BB_ZEROED(1, &pool));
-    BB_REQUIRE(pthread_mutex_init(&pool->lock, NULL) == 0, BB_INTERNAL, "no lock for workspaces");
+    BB_REQUIRE(pthread_mutex_init(&pool->lock, NULL) == 0, BB_INTERNAL,
+               "cannot create a lock for workspaces");
     pool->count = count;
     *out = pool;
     pool = NULL;
