@@ -46,7 +46,7 @@ void bb_triplets_release(bb_triplets *list);
 BB_CHECKED bb_status bb_csr_assemble(bb_index rows, bb_index columns, const bb_triplets *list,
                                      bb_csr *out);
 
-/// Peak and resident need of collecting `entries` triplets and assembling them; repeated entries
+/// Peak and resident memory of collecting `entries` triplets and assembling them; repeated entries
 /// keep their memory.
 bb_need bb_csr_assemble_need(double rows, double entries);
 bb_need bb_csr_resident(double rows, double entries);

@@ -37,8 +37,9 @@ BB_CHECKED bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_ro
                                             const bb_matrix_layout *layout, bb_coded_matrix **out);
 void bb_coded_matrix_destroy(bb_coded_matrix **matrix);
 
-/// Need of a finished matrix, a maximum if it depends on the data; and of encoding it with
-/// `threads` threads, each with its own panel. Seconds are for encoding and comparing all values.
+/// Memory and time of a finished matrix, a maximum if it depends on the data; and of encoding it
+/// with `threads` threads, each with its own panel. Seconds are for encoding and comparing all
+/// values.
 bb_need bb_coded_matrix_resident(const bb_codec_config *config, const bb_matrix_layout *layout);
 bb_need bb_coded_matrix_need(const bb_codec_config *config, const bb_matrix_layout *layout,
                              double threads);

@@ -22,7 +22,7 @@ extern "C" {
 BB_CHECKED bb_status bb_light_tiles(bb_index tile_rows, const double *energies, double share,
                                     unsigned char *light);
 
-/// Need in addition to its arguments.
+/// Memory and time in addition to its arguments.
 bb_need bb_light_tiles_need(bb_index tile_rows);
 
 #ifdef __cplusplus

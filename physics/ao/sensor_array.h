@@ -151,7 +151,7 @@ bool bb_sensor_averages(const bb_sensor *sensor);
 /// later measurements of layers that move by minus that, in the frame of the unmoved layers.
 void bb_sensor_array_drift(bb_sensor_array *array, const double (*drift_m)[2]);
 
-/// Need of one sensor of an array.
+/// Memory and time of one sensor of an array.
 bb_need bb_sensor_array_need(bb_index lenslets, bb_index subapertures, bb_index layers);
 
 /// Frees the members of an array; safe on a zeroed struct.

@@ -26,7 +26,7 @@ BB_CHECKED bb_status bb_target_commands_project(const bb_tomography *tomography,
 BB_CHECKED bb_status bb_target_commands_truth(const bb_tomography *tomography, bb_index target,
                                               double *out, double *variances);
 
-/// Need for `slopes` truth slopes, without filling them.
+/// Memory and time for `slopes` truth slopes, without filling them.
 bb_need bb_target_commands_need(double slopes, double actuators, double threads);
 
 #endif

@@ -190,7 +190,7 @@ static bb_need guides_need(const bb_sensor_array *guides, bb_lgs_tilt tilt, doub
                             bb_need_copies(covariance, tilt == BB_LGS_TILT_UPDATE ? 2.0 : 1.0));
 }
 
-// Need of a target's point spread while it is made, and afterwards.
+// Memory and time of a target's point spread while it is made, and afterwards.
 static void spread_need(const bb_ao_config *config, bb_index lenslets, bb_need *making,
                         bb_need *held)
 {

@@ -75,8 +75,8 @@ BB_CHECKED bb_status bb_tomography_create(const bb_ao_config *config, bb_lgs_til
                                           bb_tomography **out);
 void bb_tomography_destroy(bb_tomography **tomography);
 
-/// Need of creating it, and of the result alone (`held`, without seconds). Errors: BB_MEMORY, those
-/// of the sensors and mirrors, which are laid out for it.
+/// Memory and time of creating it, and of the result alone (`held`, without seconds). Errors:
+/// BB_MEMORY, those of the sensors and mirrors, which are laid out for it.
 BB_CHECKED bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt,
                                         double threads, bb_need *making, bb_need *held);
 
@@ -139,7 +139,7 @@ BB_CHECKED bb_status bb_tomography_rate(const bb_tomography *tomography, bb_inde
                                         const double *wavelengths_m, bb_tomography_score *score,
                                         bb_outcome *outcome);
 
-/// Need of scoring one residual without `cee` and the arrays of the score.
+/// Memory and time of scoring one residual without `cee` and the arrays of the score.
 bb_need bb_tomography_rate_need(const bb_pupil *pupil, bb_index lenslets, bb_score kind,
                                 bb_index wavelength_count, double threads);
 

@@ -43,7 +43,7 @@ BB_CHECKED bb_status bb_unknown_modes_create(const bb_sensor_array *array, doubl
                                              const bb_unknown_modes_config *config,
                                              bb_unknown_modes *out);
 
-/// Need of `columns` modes.
+/// Memory and time of `columns` modes.
 bb_need bb_unknown_modes_need(bb_index rows, bb_index columns);
 void bb_unknown_modes_release(bb_unknown_modes *modes);
 

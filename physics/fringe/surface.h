@@ -21,7 +21,7 @@
 /// Whether any wave of the array is between the cutoffs of the spectrum.
 bool bb_surface_has_waves(const bb_fringe_config *config);
 
-/// Need of bb_surface_draw without its arguments.
+/// Memory and time of bb_surface_draw without its arguments.
 bb_need bb_surface_need(const bb_fringe_config *config);
 
 /// Heights in nm into `height` [rows][columns], for every pixel, also outside the pupil. `pupil`

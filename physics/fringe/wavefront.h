@@ -37,7 +37,7 @@ BB_CHECKED bb_status bb_wavefront_fit(bb_index columns, bb_index rows, double ra
                                       const double *phase, double rad_per_nm, bb_index terms,
                                       double *coefficients_nm, const char **reason);
 
-/// Need of bb_wavefront_fit.
+/// Memory and time of bb_wavefront_fit.
 bb_need bb_wavefront_need(bb_index columns, bb_index rows, bb_index terms);
 
 #endif

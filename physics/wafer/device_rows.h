@@ -25,7 +25,7 @@ BB_CHECKED bb_status bb_device_rows_create(const bb_wafer_problem *problem, bb_d
 /// Whether a study's rows are computed on a GPU, before its problem is created.
 bool bb_device_rows_planned(const bb_wafer_config *config);
 
-/// Host need during creation and device need, for fields of `points` slit points.
+/// Host memory during creation and device memory, for fields of `points` slit points.
 bb_need bb_device_rows_need(const bb_wafer_config *config, double nodes, double points);
 
 /// Rows of axis `axis` for scored field `index`: out [slit field_points][input_count] in the

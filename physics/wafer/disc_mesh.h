@@ -74,7 +74,7 @@ bool bb_disc_mesh_has_cell(const bb_disc_mesh *mesh, bb_index column, bb_index r
 /// Area of all cells, m2.
 double bb_disc_mesh_area(const bb_disc_mesh *mesh);
 
-/// Need of a mesh with that many nodes.
+/// Memory and time of a mesh with that many nodes.
 bb_need bb_disc_mesh_need(double nodes);
 
 void bb_disc_mesh_destroy(bb_disc_mesh **mesh);

@@ -111,13 +111,13 @@ BB_CHECKED bb_status bb_wafer_problem_check_burls(const bb_wafer_config *config)
 /// Checks that the closed-form kernel, if it is used, covers the grid from all scored fields.
 /// Errors: those of bb_response_check_field, of the mesh and of the layout.
 BB_CHECKED bb_status bb_wafer_problem_check_fields(const bb_wafer_config *config);
-/// Need of creating the problem with that many scored fields, and of the problem alone (`held`,
-/// without seconds).
+/// Memory and time of creating the problem with that many scored fields, and of the problem alone
+/// (`held`, without seconds).
 void bb_wafer_problem_need(const bb_wafer_config *config, double scored, bb_need *making,
                            bb_need *held);
 
-/// Need of `rows` response rows along `axis` of any field, with that many columns, in addition to
-/// the problem; zero for generator file, whose rows are read.
+/// Memory and time of `rows` response rows along `axis` of any field, with that many columns, in
+/// addition to the problem; zero for generator file, whose rows are read.
 bb_need bb_wafer_problem_rows_need(const bb_wafer_config *config, int axis, double rows,
                                    double columns, double threads);
 
@@ -143,7 +143,7 @@ BB_CHECKED bb_status bb_wafer_problem_narrow(const bb_wafer_problem *problem,
                                              bb_operand_rounding round, bb_wafer_problem **out);
 void bb_wafer_problem_narrow_destroy(bb_wafer_problem **narrow);
 
-/// Need in addition to the problem: the values of a factor in single precision.
+/// Memory and time in addition to the problem: the values of a factor in single precision.
 bb_need bb_wafer_problem_narrow_need(const bb_wafer_config *config);
 
 /// Rows of axis `axis` (bb_axis) for scored field `index`; z with fem uses the kernel. Errors:

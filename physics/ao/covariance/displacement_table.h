@@ -35,7 +35,7 @@ BB_CHECKED bb_status bb_displacement_table_create(const bb_atmosphere *atmospher
                                                   const bb_sensor *first, const bb_sensor *second,
                                                   bb_displacement_table *out);
 
-/// Need of creating the table of a grid of `lenslets`, and of the table alone.
+/// Memory and time of creating the table of a grid of `lenslets`, and of the table alone.
 bb_need bb_displacement_table_need(bb_index lenslets, bb_index layers);
 bb_need bb_displacement_table_resident(bb_index lenslets);
 void bb_displacement_table_release(bb_displacement_table *table);

@@ -30,7 +30,7 @@ typedef struct bb_measurement_noise {
 BB_CHECKED bb_status bb_measurement_noise_create(const bb_sensor_array *array,
                                                  const bb_atmosphere *atmosphere,
                                                  bb_measurement_noise *out);
-/// Need for `subapertures` in total.
+/// Memory and time for `subapertures` in total.
 bb_need bb_measurement_noise_need(bb_index subapertures);
 void bb_measurement_noise_release(bb_measurement_noise *noise);
 

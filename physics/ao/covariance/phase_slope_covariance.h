@@ -50,7 +50,7 @@ BB_CHECKED bb_status bb_phase_slope_covariance_twin(const bb_matrix_source *sour
                                                     struct bb_device *device,
                                                     struct bb_device_source **out);
 
-/// Need to add all rows of `points` points, without the matrix.
+/// Memory and time to add all rows of `points` points, without the matrix.
 bb_need bb_phase_slope_covariance_need(double points, const bb_sensor_array *guides,
                                        double threads);
 

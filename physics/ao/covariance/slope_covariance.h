@@ -57,11 +57,11 @@ void bb_slope_covariance_destroy(bb_slope_covariance **covariance);
 /// gradients about 20. Errors of a fill: BB_MEMORY.
 const bb_matrix_source *bb_slope_covariance_source(const bb_slope_covariance *covariance);
 
-/// Need of the covariance of two sensor arrays: its displacement tables.
+/// Memory and time of the covariance of two sensor arrays: its displacement tables.
 bb_need bb_slope_covariance_need(const bb_sensor_array *rows, const bb_sensor_array *columns,
                                  double threads);
 
-/// Need of filling the whole matrix once, without the matrix.
+/// Memory and time of filling the whole matrix once, without the matrix.
 bb_need bb_slope_covariance_fill_need(const bb_sensor_array *rows, const bb_sensor_array *columns,
                                       double threads);
 

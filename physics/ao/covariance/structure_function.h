@@ -102,7 +102,7 @@ double bb_structure_function(double r_m, double outer_scale_m);
 /// Release with bb_structure_table_release.
 BB_CHECKED bb_status bb_structure_table_create(double outer_scale_m, bb_structure_table *out);
 
-/// Need of the table, and of `values` evaluations by bb_structure_table_add.
+/// Memory and time of the table, and of `values` evaluations by bb_structure_table_add.
 bb_need bb_structure_table_need(void);
 bb_need bb_structure_table_add_need(double values);
 
@@ -140,7 +140,7 @@ double bb_structure_function_corrected_far(double outer_scale_m, double pitch_m)
 BB_CHECKED bb_status bb_structure_function_corrected_table(double outer_scale_m, double pitch_m,
                                                            bb_structure_table *out);
 
-/// Need of the table: integrals instead of a closed form.
+/// Memory and time of the table: integrals instead of a closed form.
 bb_need bb_structure_function_corrected_need(void);
 
 #ifdef __cplusplus

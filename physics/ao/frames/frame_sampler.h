@@ -99,11 +99,11 @@ typedef struct bb_frame_sampler_extent {
     bb_screen_size screen;
 } bb_frame_sampler_extent;
 
-/// Need of creating the sampler, and of the sampler alone: the screens and all axes.
+/// Memory and time of creating the sampler, and of the sampler alone: the screens and all axes.
 bb_need bb_frame_sampler_need(const bb_frame_sampler_extent *frames);
 bb_need bb_frame_sampler_resident(const bb_frame_sampler_extent *frames);
 
-/// Need of drawing all frames, one per thread at a time.
+/// Memory and time of drawing all frames, one per thread at a time.
 bb_need bb_frame_need(const bb_frame_sampler_extent *frames, double threads);
 
 #endif

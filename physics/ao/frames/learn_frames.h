@@ -27,8 +27,8 @@ typedef struct bb_learn_frames {
 BB_CHECKED bb_status bb_learn_frames_draw(const bb_frame_sampler *sampler, uint64_t seed,
                                           uint64_t first, bb_index frames, bb_learn_frames *out);
 
-/// Need of drawing in addition to the sampler, and of the result alone; `frames->frames` is rounded
-/// up.
+/// Memory and time of drawing in addition to the sampler, and of the result alone; `frames->frames`
+/// is rounded up.
 bb_need bb_learn_frames_need(const bb_frame_sampler_extent *frames, bb_index measurements,
                              double threads);
 bb_need bb_learn_frames_resident(bb_index measurements);

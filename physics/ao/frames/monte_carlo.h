@@ -56,8 +56,8 @@ typedef struct bb_monte_carlo_task {
 BB_CHECKED bb_status bb_monte_carlo_run(const bb_frame_sampler *sampler,
                                         const bb_monte_carlo_task *task);
 
-/// Need in addition to the sampler: `estimates` in total, each at all wavelengths, `pictures` of
-/// them with an image.
+/// Memory and time in addition to the sampler: `estimates` in total, each at all wavelengths,
+/// `pictures` of them with an image.
 bb_need bb_monte_carlo_need(const bb_frame_sampler_extent *frames, double estimates,
                             double wavelengths, double pictures, bb_index psf_pixels,
                             double threads);

@@ -54,8 +54,8 @@ BB_CHECKED bb_status bb_phase_screen_create(bb_index points, double pixel_m, dou
 BB_CHECKED bb_status bb_phase_screen_refine(const bb_phase_screen *coarse, bb_index points,
                                             double pixel_m, bb_phase_screen *out);
 
-/// Need of creating a screen of `points` along an edge, and of the screen alone. FFTW's plan, some
-/// kilobytes by estimate, is not counted.
+/// Memory and time of creating a screen of `points` along an edge, and of the screen alone. FFTW's
+/// plan, some kilobytes by estimate, is not counted.
 bb_need bb_phase_screen_need(bb_index points);
 bb_need bb_phase_screen_resident(bb_index points);
 void bb_phase_screen_release(bb_phase_screen *screen);
@@ -82,7 +82,7 @@ BB_CHECKED bb_status bb_phase_screen_move(const bb_phase_screen *screen, const d
                                           const double path_m[2], const bb_amplitude *amplitudes,
                                           bb_amplitude *out);
 
-/// Need of shifting the amplitudes of a screen, without `out`.
+/// Memory and time of shifting the amplitudes of a screen, without `out`.
 bb_need bb_phase_screen_move_need(bb_index points);
 
 /// The screen on its own points, `plane` [points][points], rad at the wavelength of r0; point
@@ -116,7 +116,7 @@ BB_CHECKED bb_status bb_screen_axis_create(const bb_phase_screen *screen, bool a
                                            const double *width_m, bb_screen_taken taken,
                                            bb_screen_axis *out);
 
-/// Need of an axis along x and one along y of `count` positions together.
+/// Memory and time of an axis along x and one along y of `count` positions together.
 bb_need bb_screen_axis_need(bb_index points, bb_index levels, double count);
 void bb_screen_axis_release(bb_screen_axis *axis);
 
@@ -126,10 +126,11 @@ BB_CHECKED bb_status bb_phase_screen_add(const bb_phase_screen *screen,
                                          const bb_amplitude *amplitudes, const bb_screen_axis *x,
                                          const bb_screen_axis *y, double *out);
 
-/// Need of bb_phase_screen_add without `out`, for as many positions along x and y; on one thread.
+/// Memory and time of bb_phase_screen_add without `out`, for as many positions along x and y; on
+/// one thread.
 bb_need bb_phase_screen_add_need(bb_index points, double count);
 
-/// Need of drawing the amplitudes of a screen on one thread, and of the amplitudes.
+/// Memory and time of drawing the amplitudes of a screen on one thread, and of the amplitudes.
 bb_need bb_phase_screen_draw_need(bb_index points);
 
 #endif

@@ -131,7 +131,7 @@ typedef struct bb_time_domain_extent {
     double wavelengths;
 } bb_time_domain_extent;
 
-/// Need in addition to the sampler and the arrays of the task.
+/// Memory and time in addition to the sampler and the arrays of the task.
 bb_need bb_time_domain_need(const bb_time_domain_extent *extent, double threads);
 
 // Sampler of frames under frozen flow (Taylor 1938): every layer's screens keep their shape and
@@ -166,8 +166,8 @@ BB_CHECKED bb_status bb_flow_sampler_sample(bb_flow_sampler *flow, int parts, do
 /// Memory of a realisation in addition to the sampler, and need of drawing it, on one thread.
 bb_need bb_flow_sampler_need(const bb_frame_sampler_extent *frames);
 
-/// Need of one evaluation on one thread, for guide stars and targets of `frames`. An average over
-/// an exposure counts as one.
+/// Memory and time of one evaluation on one thread, for guide stars and targets of `frames`. An
+/// average over an exposure counts as one.
 bb_need bb_flow_sampler_sample_need(const bb_frame_sampler_extent *frames);
 
 #endif

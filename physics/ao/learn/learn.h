@@ -79,7 +79,7 @@ typedef struct bb_learn_extent {
 /// solve.
 double bb_learn_trials(const bb_learn_extent *extent);
 
-/// Need of the fit without its sources.
+/// Memory and time of the fit without its sources.
 bb_need bb_learn_need(const bb_learn_extent *extent, double threads);
 void bb_learned_profile_release(bb_learned_profile *profile);
 

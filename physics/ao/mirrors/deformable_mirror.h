@@ -47,7 +47,7 @@ BB_CHECKED bb_status bb_deformable_mirror_create(double diameter_m, const bb_pup
                                                  bb_index lenslets, double condition,
                                                  bb_deformable_mirror *out);
 
-/// Need of inverting the mirror, and of the projector alone.
+/// Memory and time of inverting the mirror, and of the projector alone.
 bb_need bb_deformable_mirror_need(const bb_pupil *pupil, bb_index lenslets);
 bb_need bb_deformable_mirror_resident(const bb_pupil *pupil, bb_index lenslets);
 

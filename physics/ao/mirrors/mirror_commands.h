@@ -51,8 +51,8 @@ BB_CHECKED bb_status bb_mirror_commands_check(const bb_ao_config *config,
                                               const bb_sensor *const *truths);
 void bb_mirror_commands_destroy(bb_mirror_commands **owner);
 
-/// Need of creating the commands, and of the commands alone. `slopes` and `corrected` count those
-/// of all targets, and of the weighted ones.
+/// Memory and time of creating the commands, and of the commands alone. `slopes` and `corrected`
+/// count those of all targets, and of the weighted ones.
 bb_need bb_mirror_commands_need(const bb_ao_config *config, double slopes, double corrected);
 bb_need bb_mirror_commands_resident(const bb_ao_config *config, double slopes, double corrected);
 
@@ -61,7 +61,7 @@ bb_need bb_mirror_commands_resident(const bb_ao_config *config, double slopes, d
 BB_CHECKED bb_status bb_mirror_commands_gather(const bb_mirror_commands *commands,
                                                const bb_matrix_source *const *ctm, double *out);
 
-/// Need without `out`: blocks of Ctm, and their filling.
+/// Memory and time without `out`: blocks of Ctm, and their filling.
 bb_need bb_mirror_commands_gather_need(double most_slopes, bb_index n, double actuators,
                                        double corrected, double threads);
 

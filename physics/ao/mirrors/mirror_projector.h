@@ -67,7 +67,7 @@ BB_CHECKED bb_status bb_parity_basis_create(bb_index count, const bb_actuator_pl
                                             const double *gram, bb_parity_basis *out);
 void bb_parity_basis_release(bb_parity_basis *basis);
 
-/// Need of creating it for `count` actuators.
+/// Memory and time of creating it for `count` actuators.
 bb_need bb_parity_basis_need(bb_index count);
 
 bb_index bb_parity_basis_size(const bb_parity_basis *basis, int block);
@@ -104,9 +104,9 @@ BB_CHECKED bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuator
                                               double *projector, bb_index *dropped,
                                               bb_weak_modes *weak);
 
-/// Need without the two matrices, for as many dropped modes as there are actuators along an edge:
-/// more than the default condition drops. `is_even`: both reflections are known symmetries.
-/// LAPACK's own workspace, its block size times the actuators, is not counted.
+/// Memory and time without the two matrices, for as many dropped modes as there are actuators along
+/// an edge: more than the default condition drops. `is_even`: both reflections are known
+/// symmetries. LAPACK's own workspace, its block size times the actuators, is not counted.
 bb_need bb_mirror_projector_need(bb_index actuators, bool is_even);
 
 #endif

@@ -79,7 +79,7 @@ void bb_profile_series_learn(uint64_t seed, double deviation, double time_s, bb_
 /// mean square error of ln strength for a walk.
 double bb_profile_series_weight(double age_s, double correlation_s);
 
-/// Need: `rows` of `layers` at `times`, and `steps` of a walk.
+/// Memory and time: `rows` of `layers` at `times`, and `steps` of a walk.
 bb_need bb_profile_series_need(double rows, double layers, double times, double steps);
 
 #endif

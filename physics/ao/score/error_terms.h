@@ -51,7 +51,7 @@ BB_CHECKED bb_status bb_error_terms_create(const bb_error_terms_config *config,
                                            bb_structure_table corrected, double pitch_m,
                                            bb_displacement_grid grid, double *half);
 
-/// Need, including `half`.
+/// Memory and time, including `half`.
 bb_need bb_error_terms_need(const bb_error_terms_config *config, double pitch_m,
                             bb_displacement_grid grid);
 

@@ -121,12 +121,13 @@ void bb_pair_strehl_release(bb_pair_strehl *pairs);
 BB_CHECKED bb_status bb_pair_strehl_correlation(const bb_pair_strehl *pairs, bb_index wavelength,
                                                 double *correlation);
 
-/// Points of a comb across the pupil's square; need of the sums over its pairs: memory, and the
-/// time of the exponentials of pairs with light.
+/// Points of a comb across the pupil's square; memory and time of the sums over its pairs: memory,
+/// and the time of the exponentials of pairs with light.
 bb_index bb_pair_comb_edge(bb_index lenslets, bb_index pixels_per_lenslet, bb_index step);
 bb_need bb_pair_comb_need(bb_index edge, bb_index wavelength_count, double threads);
 
-/// Need of one residual with the comb of bb_pair_strehl_step; seconds without obstruction.
+/// Memory and time of one residual with the comb of bb_pair_strehl_step; seconds without
+/// obstruction.
 bb_need bb_pair_strehl_need(bb_index lenslets, bb_index wavelength_count, double threads);
 
 #endif

@@ -45,8 +45,8 @@ BB_CHECKED bb_status bb_point_spread_create(double diameter_m, const bb_pupil *p
                                             bb_point_spread **out);
 void bb_point_spread_destroy(bb_point_spread **spread);
 
-/// Need, and the part that stays: the mirror's projector and three planes of the grid. FFTW's
-/// plans, some kilobytes by estimate, are not counted.
+/// Memory and time, and the part that stays: the mirror's projector and three planes of the grid.
+/// FFTW's plans, some kilobytes by estimate, are not counted.
 bb_need bb_point_spread_need(const bb_pupil *pupil, bb_index lenslets);
 bb_need bb_point_spread_resident(const bb_pupil *pupil, bb_index lenslets);
 
@@ -68,7 +68,7 @@ const bb_deformable_mirror *bb_point_spread_mirror(const bb_point_spread *spread
 BB_CHECKED bb_status bb_point_spread_voltages(const bb_point_spread *spread, const double *cee,
                                               double *voltages);
 
-/// Need of bb_point_spread_voltages without `cee`, with its result.
+/// Memory and time of bb_point_spread_voltages without `cee`, with its result.
 bb_need bb_point_spread_voltages_need(const bb_pupil *pupil, bb_index lenslets, double threads);
 
 /// Covariance of the residual wavefront, assumed stationary. `voltages` Cvv [actuators][actuators];

@@ -67,14 +67,15 @@ typedef struct bb_whole_extent {
 /// Number of points with light of its comb, without the obstruction.
 double bb_whole_residual_points(const bb_whole_extent *extent);
 
-/// Need of creating the covariances, and of the result alone; need of an estimate in addition to
-/// its residual, including the sums of its pairs. Seconds without obstruction.
+/// Memory and time of creating the covariances, and of the result alone; memory and time of an
+/// estimate in addition to its residual, including the sums of its pairs. Seconds without
+/// obstruction.
 bb_need bb_whole_residual_need(const bb_whole_extent *extent, double threads);
 bb_need bb_whole_residual_resident(const bb_whole_extent *extent);
 bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wavelength_count,
                                      double threads);
 
-/// Need of B, including itself and M.
+/// Memory and time of B, including itself and M.
 bb_need bb_whole_residual_project_need(const bb_whole_extent *extent, double threads);
 
 /// Variance over the pupil, without piston, of the shapes of the target's own mirror with a

@@ -27,8 +27,8 @@ typedef struct bb_clamp_grid {
 BB_CHECKED bb_status bb_clamp_grid_create(const bb_disc_mesh *mesh, double spacing,
                                           bb_clamp_grid **out);
 
-/// Need of creating it under a mesh with that many nodes, and of the result alone; `ratio` of its
-/// spacing to the mesh's.
+/// Memory and time of creating it under a mesh with that many nodes, and of the result alone;
+/// `ratio` of its spacing to the mesh's.
 bb_need bb_clamp_grid_need(double nodes, double ratio);
 bb_need bb_clamp_grid_resident(double nodes, double ratio);
 

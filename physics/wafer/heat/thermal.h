@@ -142,7 +142,7 @@ void bb_ledger_add_hood(bb_ledger *ledger, const bb_thermal *thermal, const doub
 /// (deposited + |arrived|).
 double bb_ledger_close(bb_ledger *ledger, const bb_thermal *thermal, const double *state);
 
-/// Need of assembling the model of a wafer, and of the model alone; `ring` may be NULL.
+/// Memory and time of assembling the model of a wafer, and of the model alone; `ring` may be NULL.
 bb_need bb_thermal_need(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,
                         const bb_clamp_config *clamp, const bb_ring_config *ring);
 bb_need bb_thermal_resident(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,

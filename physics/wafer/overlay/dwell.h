@@ -52,7 +52,7 @@ double bb_dwell_deviation(const bb_dwell *dwell, bb_index point);
 /// Discards all steps, for another pipeline.
 void bb_dwell_reset(bb_dwell *dwell);
 
-/// Need of a dwell with its list.
+/// Memory and time of a dwell with its list.
 bb_need bb_dwell_need(const bb_metrology_config *config, const bb_scan_config *scan);
 
 void bb_dwell_destroy(bb_dwell **dwell);

@@ -65,7 +65,7 @@ BB_CHECKED bb_status bb_coupled_plate_create(const bb_disc_mesh *mesh, const bb_
                                              const double *springs, const char *cache_folder,
                                              bb_coupled_plate **out);
 
-/// Need of factoring a plate with that many nodes, and of the plate alone.
+/// Memory and time of factoring a plate with that many nodes, and of the plate alone.
 bb_need bb_coupled_plate_need(double nodes);
 bb_need bb_coupled_plate_resident(double nodes);
 
@@ -143,8 +143,8 @@ void bb_plate_response_make(const bb_coupled_plate *plate, const bb_temperature_
                             const bb_slit_grid *slit, const bb_field *field, int axis,
                             bb_index modes, bb_plate_response *out);
 
-/// Need of `rows` rows of `modes` blocks in addition to the plate: per thread the right-hand sides
-/// of a batch and its nodal rows.
+/// Memory and time of `rows` rows of `modes` blocks in addition to the plate: per thread the
+/// right-hand sides of a batch and its nodal rows.
 bb_need bb_plate_response_need(double nodes, double modes, double rows, double threads);
 
 #endif

@@ -68,8 +68,8 @@ BB_CHECKED bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_
 BB_CHECKED bb_status bb_membrane_acquire_rows(const bb_membrane *membrane, double **rows);
 void bb_membrane_release_rows(const bb_membrane *membrane, double **rows);
 
-/// Need of factoring a membrane with that many nodes, of the membrane alone, and of `points` rows:
-/// per thread a batch of right-hand sides and of rows.
+/// Memory and time of factoring a membrane with that many nodes, of the membrane alone, and of
+/// `points` rows: per thread a batch of right-hand sides and of rows.
 bb_need bb_membrane_need(double nodes);
 bb_need bb_membrane_resident(double nodes);
 bb_need bb_membrane_rows_need(double nodes, double rows, double threads);

@@ -46,8 +46,8 @@ typedef struct bb_supernodes {
 BB_CHECKED bb_status bb_supernodes_solve(const bb_supernodes *factor, bb_index width,
                                          bb_index touched_count, const int64_t *touched, double *x);
 
-/// Need in addition to x with that many unknowns per node: for a disc with nested dissection the
-/// largest block below a supernode is a few lines of nodes across.
+/// Memory and time in addition to x with that many unknowns per node: for a disc with nested
+/// dissection the largest block below a supernode is a few lines of nodes across.
 bb_need bb_supernodes_solve_need(double nodes, double unknowns, bb_index width);
 
 /// Rounds operands of a single-precision solve to fewer digits, in place; NULL: no further
@@ -99,9 +99,9 @@ BB_CHECKED bb_status bb_plate_factor_load(const char *folder, const char *key, i
 BB_CHECKED bb_status bb_plate_factor_store(const bb_plate_factor *factor, const char *folder,
                                            const char *key);
 
-/// Need of factoring: the matrix of `matrix_values`, CHOLMOD's permuted copy of it, and a factor by
-/// nested dissection of `per_unknown` n log2 n doubles for n unknowns, including its indices; and
-/// of the result alone. CHOLMOD allocates its part itself, not through core/memory.h.
+/// Memory and time of factoring: the matrix of `matrix_values`, CHOLMOD's permuted copy of it, and
+/// a factor by nested dissection of `per_unknown` n log2 n doubles for n unknowns, including its
+/// indices; and of the result alone. CHOLMOD allocates its part itself, not through core/memory.h.
 bb_need bb_plate_factor_need(double unknowns, double per_unknown, double matrix_values);
 bb_need bb_plate_factor_resident(double unknowns, double per_unknown);
 

@@ -57,7 +57,7 @@ BB_CHECKED bb_status bb_radial_kernel_create(const bb_radial_mode *modes, int mo
                                              double cell_width, double cell_height, double reach,
                                              bb_radial_kernel *out);
 
-/// Need: its tables.
+/// Memory and time: its tables.
 bb_need bb_radial_kernel_need(const bb_radial_mode *modes, int mode_count, double cell_width,
                               double cell_height, double reach);
 

@@ -80,7 +80,7 @@ BB_CHECKED bb_status bb_field_response_make(const bb_response *response, const b
 double bb_response_height_amplitude(const bb_wafer_material_config *wafer,
                                     const bb_clamp_config *clamp, double q);
 
-/// Need of the tables, and of `rows` of a response to `cells`, on all threads.
+/// Memory and time of the tables, and of `rows` of a response to `cells`, on all threads.
 bb_need bb_response_need(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
                          const bb_grid_config *grid, double radius);
 bb_need bb_field_response_need(double rows, double cells, double threads);

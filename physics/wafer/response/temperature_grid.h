@@ -50,7 +50,7 @@ void bb_temperature_grid_gather(const bb_temperature_grid *grid, bb_index cell,
                                 const double *node_area, const double *nodal,
                                 double sum[BB_GRID_BATCH]);
 
-/// Need over a mesh with that many nodes and a spacing, during creation and afterwards.
+/// Memory and time over a mesh with that many nodes and a spacing, during creation and afterwards.
 bb_need bb_temperature_grid_need(const bb_grid_config *config, double nodes, double spacing,
                                  double radius);
 bb_need bb_temperature_grid_resident(const bb_grid_config *config, double nodes, double spacing,
