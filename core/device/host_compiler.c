@@ -177,7 +177,7 @@ static bb_status load(int object, bb_text *log, void **out)
         BB_TRY(bb_build_add_log(reason, strlen(reason), log));
         BB_REQUIRE(strstr(reason, "undefined symbol") != NULL, BB_IO,
                    "cannot load the compiled library: %s", reason);
-        BB_FAIL(BB_INVALID, "%s refuses the source: %s", bb_host_compiler_name(), reason);
+        BB_FAIL(BB_INVALID, "%s rejects the source: %s", bb_host_compiler_name(), reason);
     }
 done:
     return status;

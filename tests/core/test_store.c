@@ -122,7 +122,7 @@ TEST(others_are_refused)
     check_fails(open_one("empty"), BB_IO, "not a state of bitbudget");
     write_one("a");
     edit("a", 8, "\1\2\3\4\5\6\7\x8", 8, true);
-    check_fails(open_one("a"), BB_IO, "state 'a' comes from a machine of another byte order");
+    check_fails(open_one("a"), BB_IO, "state 'a' was written on a machine with another byte order");
     write_one("a");
     edit("a", 16, "\2", 1, true);
     check_fails(open_one("a"), BB_IO, "state 'a' has format 2, expected 1");
@@ -181,7 +181,7 @@ TEST(what_stood_there_stays_where_it_cannot_be_replaced)
     const bb_store_piece piece = {numbers, sizeof numbers};
     struct rlimit before;
     check_fails(bb_store_write("missing/a", "state", KEY, &piece, 1), BB_IO, "missing/a");
-    check_fails(bb_store_write(".", "state", KEY, &piece, 1), BB_IO, "no regular file");
+    check_fails(bb_store_write(".", "state", KEY, &piece, 1), BB_IO, "not a regular file");
     write_one("a");
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     const struct rlimit few = {1 << 16, before.rlim_max};

@@ -188,7 +188,7 @@ TEST(a_side_thread_has_a_pool_of_its_own)
     check_ok(bb_side_thread_join(&thread));
     assert_int_equal(arrived, 2);
     assert_int_equal(bb_threads_count(), 3);
-    check_fails(bb_side_thread_widen(2), BB_INTERNAL, "in a side thread");
+    check_fails(bb_side_thread_widen(2), BB_INTERNAL, "once per side thread");
     bb_threads_stop();
 }
 

@@ -353,7 +353,7 @@ TEST(codecs_say_whether_they_do)
     bb_codec_config config = codec_of("zfp mode=rate bits=8 rounding=sweep");
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
     assert_string_equal(
-        text, "rounding: not a parameter of codec zfp, as its columns are not rounded one by one");
+        text, "rounding: not a parameter of codec zfp, as it cannot round columns one by one");
     config = codec_of("integer bits=8 rounding=diffused");
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
     assert_string_equal(text, "rounding: diffused, codec integer accepts nearest, sweep");
@@ -389,7 +389,7 @@ TEST(what_cannot_be_is_refused)
     memcpy(copy, values, sizeof copy);
     copy[2 * COLUMNS + 7] = -INFINITY;
     check_fails(bb_coded_matrix_fix_row(matrix, 2, copy + 2 * COLUMNS), BB_INVALID,
-                "row 2, column 7 is -inf, expected finite values to fix a row by");
+                "row 2, column 7 is -inf, expected finite values to determine the row's scale");
     check_fails(bb_coded_matrix_fix_row(matrix, ROWS, copy), BB_INVALID,
                 "row 15, expected 0 to 14");
     check_fails(bb_coded_matrix_encode_fixed(matrix, 1, bb_view_matrix(copy, ROWS, COLUMNS)),

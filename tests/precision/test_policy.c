@@ -119,7 +119,7 @@ TEST(what_cannot_be_resolved_is_refused)
     bb_policy_config policy = rule(BB_POLICY_TILE_NORM);
     unknown.noise_floor = NAN;
     check_fails(bb_policy_map_create(&policy, BB_VARIANT_HP1, &unknown, &map), BB_INVALID,
-                "policy tile_norm: expected a tolerance, as the noise floor");
+                "policy tile_norm: the noise floor of the matrix is unknown");
     policy = rule(BB_POLICY_PRODUCT);
     check_fails(bb_policy_map_create(&policy, BB_VARIANT_HP2, &facts, &map), BB_INVALID,
                 "policy product of hp2 inside x3");

@@ -67,7 +67,7 @@ TEST(nothing_is_learned_from_what_is_not_finite)
     const driver_case study = {CONFIG_AO_SMALL, {DIM, "learn.source=frames", "learn.frames=32"}};
     autoptr(bb_results) results = driver_results(&study);
     expect_throughout(results, "non_finite",
-                      "a covariance of slopes that is learned from is not finite");
+                      "the covariance of slopes to learn from is not finite");
 }
 
 // A star 1 mm above the pupil: noise so elongated that rounding leaves its least eigenvalue no

@@ -51,7 +51,7 @@ TEST(results_replace_no_input)
     write_matrix(1.0);
     write_text("sweep.yaml",
                "base: product.yaml\nmatrix: {file: matrix.h5}\nsweep: {seeds: 1..2}\n");
-    CALL_EXPECT(2, "output 'matrix.h5' is the file 'matrix.h5' that is read", "run", "product.yaml",
+    CALL_EXPECT(2, "output 'matrix.h5' is the input file 'matrix.h5'", "run", "product.yaml",
                 "matrix.file=matrix.h5", "-o", "matrix.h5", "--force");
     CALL_EXPECT(2, "/matrix.h5' that is read", "sweep", "sweep.yaml", "-o", "matrix.h5", "--force");
     CALL_EXPECT(2, "/product.yaml' that is read", "sweep", "sweep.yaml", "-o", "points.h5", "--csv",

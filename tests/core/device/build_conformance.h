@@ -260,7 +260,7 @@ TEST(shapes_beyond_the_limits_are_refused)
         {{{1, 1}, {limits.group_items + 1, 1}, 1}, BB_UNSUPPORTED, "the device's limit is"},
         {{{1, 1}, {2, limits.group_items}, 1}, BB_UNSUPPORTED, "the device's limit is"},
         {{{1, 1}, {1, (bb_index)1 << 62}, 1}, BB_UNSUPPORTED, "the device's limit is"},
-        {{{(bb_index)1 << 40, (bb_index)1 << 40}, {1, 1}, 1}, BB_UNSUPPORTED, "can be counted"},
+        {{{(bb_index)1 << 40, (bb_index)1 << 40}, {1, 1}, 1}, BB_UNSUPPORTED, "work-items overflows"},
         {{{0, 1}, {1, 1}, 1}, BB_INVALID, "0 work-groups"},
         {{{1, 1}, {1, -1}, 1}, BB_INVALID, "-1 items in dimension 1"},
         {{{1, 1}, {1, 1}, 0}, BB_INVALID, "cpu_grain 0"},

@@ -312,15 +312,15 @@ TEST(odd_compilers_are_survived, .setup_func = forget)
     } cases[] = {
         {"kill -9 $$", BB_DEVICE, "died of signal 9"},
         {"kill -11 $$", BB_DEVICE, "died of signal 11"},
-        {"exit 3", BB_INVALID, "without a word"},
-        {"exit 0", BB_INVALID, "without a word"},
+        {"exit 3", BB_INVALID, "without a message"},
+        {"exit 0", BB_INVALID, "without a message"},
         {"printf '\\001\\033[31mred\\000\\377\\n'; exit 1", BB_INVALID, ": ??[31mred?"},
         {"echo first; echo 'a.c:1: error: bad'; echo 'error: more'; exit 1", BB_INVALID,
          ": a.c:1: error: bad"},
         {"echo garbage > library.so", BB_IO, "cannot load the compiled library"},
         {"printf 'int other;' > other.c; exec cc -shared -fPIC -o library.so other.c", BB_INVALID,
          "another text"},
-        {"mkdir folder; : > folder/file; exit 1", BB_INVALID, "without a word"},
+        {"mkdir folder; : > folder/file; exit 1", BB_INVALID, "without a message"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         pretend(cases[i].lines);

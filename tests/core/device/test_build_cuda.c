@@ -152,9 +152,9 @@ TEST(arguments_are_checked)
         {{.block = block}, {.block = block}, SCALAR(wide), SCALAR(count)},
         {{.block = block}, {.block = block}, SCALAR(narrow), SCALAR(count), SCALAR(count)}};
     check_fails(bb_build_launch(build, "axpy", shape, arguments[0], 4), BB_INVALID,
-                "argument 2 is refused: a scalar of 8 bytes");
+                "argument 2 is invalid: a scalar of 8 bytes");
     check_fails(bb_build_launch(build, "axpy", shape, arguments[1], 5), BB_INVALID,
-                "argument 4 is refused: a scalar of 4 bytes");
+                "argument 4 is invalid: a scalar of 4 bytes");
     check_fails(bb_build_launch(build, "axpy", shape, arguments[1], 3), BB_INVALID,
                 "has more than 3 arguments");
     bb_device_release(gpu, &block);

@@ -49,9 +49,9 @@ TEST(arguments_are_checked)
         {{.block = block}, {.block = block}, SCALAR(narrow), SCALAR(count), SCALAR(count)}};
     const bb_launch_shape shape = {{1, 1}, {1, 1}, 1};
     check_fails(bb_build_launch(build, "axpy", shape, arguments[0], 4), BB_INVALID,
-                "argument 2 is refused: a scalar of 8 bytes");
+                "argument 2 is invalid: a scalar of 8 bytes");
     check_fails(bb_build_launch(build, "axpy", shape, arguments[1], 5), BB_INVALID,
-                "argument 4 is refused: a scalar of 4 bytes");
+                "argument 4 is invalid: a scalar of 4 bytes");
     bb_build_destroy(&build);
     check_ok(bb_build_create(opencl, opencl_texts.entries, NULL, &build));
     check_fails(bb_build_launch(build, "axpy", shape, arguments[0], 2), BB_INVALID,
@@ -76,7 +76,7 @@ TEST(a_part_of_a_name_chooses)
     assert_true(part >= 1 && part <= count);
     assert_int_equal(setenv("BB_OPENCL_DEVICE", "no such device", 1), 0);
     assert_int_equal(bb_device_count(BB_DEVICE_OPENCL, reason, sizeof reason), 0);
-    assert_non_null(strstr(reason, "BB_OPENCL_DEVICE is 'no such device', here are: "));
+    assert_non_null(strstr(reason, "BB_OPENCL_DEVICE is 'no such device', available: "));
     assert_non_null(strstr(reason, report.name));
     bb_device *device = NULL;
     check_fails(bb_device_open(BB_DEVICE_OPENCL, 0, &device), BB_DEVICE, "here are: ");
@@ -97,7 +97,7 @@ TEST(kernels_have_their_own_forms)
     bb_index items = 0;
     void *block = allocate_on(opencl, 64);
     check_fails(bb_non_finite_count(opencl, block, BB_F64, 8, &found), BB_UNSUPPORTED,
-                "kernel non_finite has no form on device opencl");
+                "kernel non_finite is not implemented on device opencl");
     bb_device_release(opencl, &block);
     const bb_kernel kernel = {.name = "count", .run[BB_DEVICE_OPENCL] = count_items};
     check_ok(bb_device_launch(opencl, &kernel, 17, &items));

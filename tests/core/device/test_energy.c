@@ -170,5 +170,5 @@ TEST(what_is_missing_has_a_reason, .setup_func = enter, .teardown_func = leave)
     }
     meter = open_meter();
     assert_null(meter);
-    assert_non_null(strstr(reason, "cannot be read: root alone may"));
+    assert_non_null(strstr(reason, "cannot be read: usually only root may"));
 }

@@ -118,7 +118,7 @@ TEST(damaged_forms_are_refused, .setup_func = ready)
             assert_int_equal(pwrite(file, &byte, 1, offset), 1);
             assert_int_equal(close(file), 0);
             if (pass == 0) {
-                expect_refusal(other_text, BB_IO, "is damaged, or was made for another text");
+                expect_refusal(other_text, BB_IO, "is damaged, or was made for another source");
             } else {
                 check_ok(build(other_text, &built));
                 bb_build_destroy(&built);
@@ -143,7 +143,7 @@ TEST(forms_are_of_one_text, .setup_func = ready)
     assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
     expect_refusal(
         number_text, BB_UNSUPPORTED,
-        "no C compiler: /nowhere/cc is not there; no form of this text is prebuilt in '");
+        "no C compiler: /nowhere/cc is not there; no prebuilt kernel for this source in '");
     assert_int_equal(unlink(name), 0);
     assert_int_equal(setenv("BB_CC", script, 1), 0);
     make(number_text);
@@ -151,7 +151,7 @@ TEST(forms_are_of_one_text, .setup_func = ready)
     assert_string_not_equal(name, other);
     assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
     assert_int_equal(rename(other, name), 0); // whole, under the name of the other
-    expect_refusal(other_text, BB_IO, "was made for another text");
+    expect_refusal(other_text, BB_IO, "was made for another source");
 }
 
 TEST(absent_folders_are_named, .setup_func = ready)

@@ -191,7 +191,7 @@ TEST(rules_of_the_keys)
     bb_ao_config config = case_config(&c);
     c.stars[0].settings.depth_km = 10.1;
     check_fails(bb_ao_check(&config), BB_INVALID,
-                "guide_stars[0].depth_km = 10.1 km about altitude_km = 20 km");
+                "guide_stars[0].depth_km = 10.1 km at altitude_km = 20 km");
     c.stars[0].settings.depth_km = 10.0;
     check_ok(bb_ao_check(&config));
     c.stars[0].settings.altitude_km = 19.0;
@@ -201,7 +201,7 @@ TEST(rules_of_the_keys)
     c = beacon(0.0, BB_GUIDE_STAR_RAYLEIGH);
     c.stars[0].settings.power_w = 20.0;
     check_fails(bb_ao_check(&config), BB_INVALID,
-                "guide_stars[0].power_w: its flux_ph_per_m2_s = 2e+07 ph/m^2/s is given");
+                "guide_stars[0].power_w: flux_ph_per_m2_s = 2e+07 ph/m^2/s is set too");
     c = beacon(0.0, BB_GUIDE_STAR_RAYLEIGH);
     c.stars[0].settings.magnitude = 8.0;
     check_fails(bb_ao_check(&config), BB_INVALID,

@@ -58,7 +58,7 @@ TEST(polynomials_are_given_once)
     bb_fringe_config c = fringe_case(64, 48);
     c.surface.zernike = (bb_list){.items = terms, .count = 3};
     check_fails(bb_fringe_config_check(&c), BB_INVALID,
-                "surface.zernike[2].j = 4 is also that of surface.zernike[0]");
+                "surface.zernike[2].j = 4 is already used by surface.zernike[0]");
     terms[2].j = 0;
     check_fails(bb_fringe_config_check(&c), BB_INVALID,
                 "surface.zernike[2].j = 0, expected 1..1000");

@@ -126,7 +126,7 @@ TEST(bad_scans_are_refused)
     bb_index sequence[] = {4, 7, 4};
     config = FAST_SCAN;
     config.sequence = (bb_list){sequence, 2};
-    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "with order given");
+    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "with scan.order = given only");
     config.order = BB_SCAN_GIVEN;
     config.sequence.count = 3;
     check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "field 4 twice, at 0 and 2");
@@ -220,11 +220,11 @@ TEST(bad_layouts_are_refused)
         const char *message;
     } cases[] = {
         {{{0, 0, NAN, -1, 1}, {30, 0, NAN, -1, 2}, {60, 0, NAN, -1, U}},
-         "scan.layout.2.order: missing, expected an order in all of the layout or in none"},
+         "scan.layout.2.order: missing, expected an order for every field of the layout or for none"},
         {{{0, 0, NAN, -1, U}, {30, 0, NAN, -1, 7}, {60, 0, NAN, -1, U}},
          "scan.layout.1.order: the first field has none"},
         {{{0, 0, NAN, -1, 5}, {30, 0, NAN, -1, 2}, {60, 0, NAN, -1, 5}},
-         "scan.layout.2.order: 5, as scan.layout.0 has; expected each once"},
+         "scan.layout.2.order: 5 is also that of scan.layout.0, expected each once"},
         {{{0, 0, NAN, -1, U}, {60, 0, NAN, -1, U}, {25.9, 32.9, NAN, -1, U}},
          "scan.layout.2.x_mm: the field at (25.9, 32.9) mm overlaps scan.layout.0 at (0, 0)"},
         {{{0, 0, NAN, -1, 3}, {60, 0, NAN, -1, 2}, {160, 0, NAN, -1, 1}},

@@ -42,7 +42,7 @@ TEST(what_cannot_be_is_refused)
     wafer_case c;
     coarse_case(&c);
     c.mesh.step_ms = 500.0;
-    check_refused(&c, BB_INVALID, " ms: explicit steps are not stable beyond on a mesh of 5 mm");
+    check_refused(&c, BB_INVALID, " ms: explicit steps are unstable above that on a mesh of 5 mm");
     coarse_case(&c);
     c.fields[1] = 1;
     check_refused(&c, BB_INVALID, "scan.fields: 1 after 1, expected ascending order");

@@ -161,7 +161,7 @@ TEST(what_no_run_writes_is_refused)
     parts cut = all;
     cut.count = LEVEL;
     check_fails(resume_forged(&study, &cut, &results), BB_IO,
-                "checkpoint 'forged' has a piece of ");
+                "checkpoint 'forged' has a record of ");
 }
 
 // The result of a search is one that a search can find; of other pipelines the study has the last

@@ -216,7 +216,7 @@ TEST(files_that_cannot_be_are_refused)
          "spacing_m = 0.11, dataset 'high0.1' of 'dm.h5' has 0.1, expected the same"},
         {KEYS("file: dm.h5, dataset: narrow"), BB_INVALID,
          "the grid of 99 x 99 samples 0.1 m apart reaches 4.95 m from the axis along x, expected "
-         "5.06659 m: that far targets[1] sees the conjugate at 11000 m"},
+         "5.06659 m: the footprint of targets[1] on the conjugate at 11000 m"},
 #ifdef BB_HAVE_CFITSIO
         {KEYS("file: none.fits, spacing_m: 0.1"), BB_IO, "'none.fits': No such file"},
         {KEYS("file: flat.fits, spacing_m: 0.1"), BB_INVALID, "parts is an image with three axes"},
@@ -257,7 +257,7 @@ TEST_FULL(beams_past_the_grid_need_functions_that_have_ended)
                           "0.0, weight: 0.0}]"}};
     check_refused(&study, BB_INVALID,
                   "of the peak at the rim of the grid, 5.15 m from the axis along x, expected at "
-                  "most 0.01: targets[1] sees the conjugate at 11000 m out to 5.33324 m");
+                  "most 0.01: the footprint of targets[1] on the conjugate at 11000 m extends to 5.33324 m");
     study.overrides[1] = KEYS("file: dm.h5, dataset: sharp");
     autoptr(bb_results) results = driver_results(&study);
     bb_results_destroy(&results);

@@ -261,7 +261,7 @@ TEST(outputs_replace_no_frame)
     assert_int_equal(link("frames/2.h5", "linked.h5"), 0);
     check_ok(bb_command_inputs(&options, NULL, &inputs));
     check_fails(bb_file_list_refuse(&inputs, "frames/1.pgm"), BB_INVALID,
-                "output 'frames/1.pgm' is the file 'frames/1.pgm' that is read");
+                "output 'frames/1.pgm' is the input file 'frames/1.pgm'");
     check_fails(bb_file_list_refuse(&inputs, "linked.h5"), BB_INVALID,
                 "'frames/2.h5' that is read");
     check_ok(bb_file_list_refuse(&inputs, "frames.h5"));

@@ -130,7 +130,7 @@ TEST(kernels_are_run_on_files)
     expect_text("e.h5", "variant", "tile4096");
     expect_text("e.h5", "variant_origin", "default");
     expect(RUN "c.h5 -p factor=1 --device gpu", 2, "expected one of cpu, opencl, cuda");
-    expect(RUN "a.h5 -p factor=1 --force", 2, "output 'a.h5' is the file 'a.h5' that is read");
+    expect(RUN "a.h5 -p factor=1 --force", 2, "output 'a.h5' is the input file 'a.h5'");
     write_text("given.yaml", "# no records\n");
     expect(RUN "given.yaml --wisdom given.yaml -p factor=1 --force", 2,
            "'given.yaml' that is read");

@@ -45,8 +45,7 @@ TEST_FULL(a_study_runs_as_it_was_prebuilt)
 {
     take_forms();
     expect("bitbudget run " STUDY " -o none.h5", 2,
-           "no C compiler: /nonexistent/cc is not there; no form of this text is prebuilt in "
-           "'forms'");
+           "no C compiler: /nonexistent/cc is not there; no prebuilt kernel for this source in 'forms'");
     take_compiler();
     expect("bitbudget prebuild " STUDY, 2, "prebuild needs -o FOLDER");
     expect("bitbudget prebuild " STUDY " -o forms", 0, "compiler: prebuilt, ");
@@ -54,7 +53,7 @@ TEST_FULL(a_study_runs_as_it_was_prebuilt)
     expect("bitbudget run " STUDY " -o compiled.h5", 0, "results: compiled.h5");
     expect_compiler("compiled.h5", "provenance", "device_cpu_compiler", "cc, ");
     take_forms();
-    expect("bitbudget run " STUDY " -o prebuilt.h5", 0, "kernels run as they were prebuilt: no C");
+    expect("bitbudget run " STUDY " -o prebuilt.h5", 0, "using prebuilt kernels: no C");
     expect_compiler("prebuilt.h5", "provenance", "device_cpu_compiler", "prebuilt, ");
     expect("bitbudget diff compiled.h5 prebuilt.h5", 0, "digest of all except times: ");
     expect("bitbudget live " STUDY " --frames 2 --pipeline reference,fp32", 0, "2 phases");

@@ -129,7 +129,7 @@ TEST(what_is_wrong_is_said_at_its_place)
          "t.csv:4:1: scan.layout.2.x_mm: missing; expected a number in [-225, 225] mm\n"
          "t.csv:4:2: scan.layout.2.y_mm = 300: expected a number in [-225, 225] mm\n"},
         {"# job\nx_mm,y_mm,order\n0,0,3\n30,0,1\n60,0,3\n",
-         "t.csv:5:6: scan.layout.2.order: 3, as scan.layout.0 has; expected each once\n"},
+         "t.csv:5:6: scan.layout.2.order: 3 is also that of scan.layout.0, expected each once\n"},
         {"x_mm,y_mm\n\n0,0\n 25,0\n",
          "t.csv:4:2: scan.layout.1.x_mm: the field at (25, 0) mm overlaps scan.layout.0 at (0, 0), "
          "expected centres 26 mm apart in x or 33 in y\n"},

@@ -156,12 +156,12 @@ TEST(folders_that_are_none)
     check_fails(bb_file_check("missing/deeper/a.h5", true, false, 0, NULL), BB_IO, "cannot make");
     check_ok(bb_file_write("plain", false, "x", 1));
     check_fails(bb_file_check("plain/a.h5", true, false, 0, NULL), BB_IO, "no folder");
-    check_fails(bb_file_check("folder/", false, true, 0, NULL), BB_IO, "names no file");
-    check_fails(bb_file_check("", false, true, 0, NULL), BB_IO, "names no file");
+    check_fails(bb_file_check("folder/", false, true, 0, NULL), BB_IO, "has no file name");
+    check_fails(bb_file_check("", false, true, 0, NULL), BB_IO, "has no file name");
     assert_int_equal(mkdir("folder", 0777), 0);
     check_fails(bb_file_check("folder", false, true, 0, NULL), BB_IO, "it is a folder");
-    // A device is never replaced by a rename.
-    check_fails(bb_file_check("/dev/full", false, true, 0, NULL), BB_IO, "no regular file");
+    // Never rename over a device.
+    check_fails(bb_file_check("/dev/full", false, true, 0, NULL), BB_IO, "not a regular file");
     check_fails(bb_file_write("missing/a.h5", false, pattern, BYTES), BB_IO, "No such file");
 }
 

@@ -66,7 +66,7 @@ TEST(rules_by_tile_have_kernels)
                 bb_factor_device_need(&solver, &dp, 4096, 100).device_bytes, 0.5, 1.0);
     pipeline.policy.kind = (int)BB_POLICY_PRODUCT;
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
-                "chooses product by product, on the cpu");
+                "chooses per product, on the cpu only");
 }
 
 TEST(others_are_told_why)

@@ -267,7 +267,7 @@ TEST(noise_floors_give_a_tolerance)
     problem.noise = NULL; // not that it has no floor: nobody said what it is
     evaluation = bb_evaluation_start("test");
     check_fails(bb_factor_problem_solve(&problem, &pipeline, &r, &evaluation), BB_INVALID,
-                "expected a tolerance");
+                "a tolerance is required");
     finish();
 }
 

@@ -185,7 +185,7 @@ static void expect_refused(const char *const overrides[4], const char *words)
 // Steps that are not stable for what the wafer exchanges with are refused by check as by run.
 TEST(steps_are_refused_alike)
 {
-#define WORDS ": explicit steps are not stable beyond on a mesh of 3 mm, for the sake of clamp"
+#define WORDS ": explicit steps are unstable above that on a mesh of 3 mm, because of clamp"
     static const struct {
         const char *overrides[4];
         const char *words;

@@ -547,13 +547,13 @@ TEST(refuses_noise_of_a_rectangle_and_foreign_sensors)
                                        .columns = &k.guides,
                                        .noise = &k.noise};
     check_fails(bb_slope_covariance_create(&parts, &covariance), BB_INVALID,
-                "noise and tilts belong to a symmetric matrix");
+                "noise and tilts require a symmetric matrix");
     parts.columns = &k.truth;
     check_fails(bb_slope_covariance_create(&parts, &covariance), BB_INVALID,
                 "noise of 456 subapertures for 152 measurements");
     parts.noise = NULL;
     k.truth.layer_count = 3;
     check_fails(bb_slope_covariance_create(&parts, &covariance), BB_INVALID,
-                "sensors of 3 and 3 layers, an atmosphere of 2");
+                "sensors have 3 and 3 layers, the atmosphere has 2");
     assert_null(covariance);
 }

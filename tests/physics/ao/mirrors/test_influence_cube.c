@@ -249,7 +249,7 @@ TEST(a_grid_reaches_what_is_corrected)
     cube.values[7] = 1e-7;
     check_fails(bb_mirror_stack_cover(&stack, truth.sensors, false, "targets[2]"), BB_INVALID,
                 "0.05 of the peak at the rim of the grid, 5.05 m from the axis along y, expected "
-                "at most 0.01: targets[2] sees the conjugate at 11000 m out to 5.06659 m");
+                "at most 0.01: the footprint of targets[2] on the conjugate at 11000 m extends to 5.06659 m");
     bb_sensor_array_release(&truth);
     check_ok(bb_sensor_array_create_truth(&config, 1, &atmosphere, &truth)); // along x, 5.1 m
     check_ok(bb_mirror_stack_cover(&stack, truth.sensors, true, "targets[1]"));

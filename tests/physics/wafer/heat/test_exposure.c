@@ -255,7 +255,7 @@ TEST(bad_maps_are_refused)
          "scan.dose_map.2.x_mm: the point at (0, 0) mm is given twice"},
         {{{0.0, 0.0, 1.0}, {5.0, 0.0, 1.0}, {5.0, 5.0, 1.0}},
          3,
-         "scan.dose_map: 3 points at 2 places in x and 2 in y, expected all 4"},
+         "scan.dose_map: 3 points at 2 positions in x and 2 in y, expected all 4"},
     };
     bb_scan *scan = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

@@ -71,7 +71,7 @@ TEST(a_field_of_one_point_has_no_headline)
     assert_true(isnan(report->parts[BB_OVERLAY_DOWN].x.mean));
     bb_overlay_report_destroy(&report);
     check_fails(bb_overlay_report_create(&points, 2, few, &report), BB_INVALID,
-                "fields of 60 points in all, expected 61");
+                "fields have 60 points in total, expected 61");
 }
 
 // Each model of the list holds the ones before it: shares of the mean square are not negative and

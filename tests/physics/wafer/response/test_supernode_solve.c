@@ -178,7 +178,7 @@ TEST(a_factor_beyond_single_precision_is_refused)
     values[0] = 1e39;
     large.value = values;
     check_fails(bb_narrow_factor_create(&large, NULL, &factor), BB_UNSUPPORTED,
-                "beyond single precision");
+                "outside the range of single precision");
     assert_null(factor);
 }
 

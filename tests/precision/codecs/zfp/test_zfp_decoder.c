@@ -171,7 +171,7 @@ TEST(what_no_stream_has_is_refused)
                                 .settings = {1, 16658, 64, -1074}};
     bb_zfp_stream bad = good;
     check_ok(bb_zfp_stream_check(&good));
-    check_fails(bb_zfp_stream_decode(&good, ours), BB_INVALID, "508 bits are left");
+    check_fails(bb_zfp_stream_decode(&good, ours), BB_INVALID, "508 bits remain");
     bad.type = BB_U16;
     check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "expected f32 or f64");
     bad = good;
@@ -192,7 +192,7 @@ TEST(what_no_stream_has_is_refused)
     check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "fixed rate needs 1024");
     bad = good;
     bad.settings.minimum_exponent = -1076;
-    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "least exponent -1076");
+    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "minimum exponent -1076");
 }
 
 // Blocks 2^20 bits apart in a stream of 5 GB, of which only a few pages exist.

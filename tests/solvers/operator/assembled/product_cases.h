@@ -102,7 +102,7 @@ static void what_is_not_there_is_refused(void **state)
     autoptr(bb_coded_matrix) half = product_matrix(task, BB_FORMAT_FP16);
     autoptr(bb_coded_matrix) matrix = product_matrix(task, BB_FORMAT_FP32);
     check_fails(bb_coded_operator_assemble(task->context, half, mixed, &assembled), BB_UNSUPPORTED,
-                "storage fp16: products there are of fp64 and fp32");
+                "storage fp16: products on this device need fp64 or fp32");
     check_fails(bb_coded_operator_assemble(task->context, matrix, narrow, &assembled),
                 BB_UNSUPPORTED, "multiply fp64 with accumulate fp32");
     assert_null(assembled);
