@@ -108,15 +108,15 @@ bool bb_address_space_wasted(const char *const *environment)
     cpu_set_t set;
     CPU_ZERO(&set);
     double threads = sched_getaffinity(0, sizeof set, &set) == 0 ? (double)CPU_COUNT(&set) : 1.0;
-    double asked = 0.0;
-    for (size_t n = 0; n < sizeof names / sizeof *names && asked == 0.0; ++n) {
+    double requested = 0.0;
+    for (size_t n = 0; n < sizeof names / sizeof *names && requested == 0.0; ++n) {
         const size_t length = strlen(names[n]);
         for (const char *const *entry = environment; *entry != NULL; ++entry) {
-            asked =
-                strncmp(*entry, names[n], length) == 0 ? leading_number(*entry + length) : asked;
+            requested = strncmp(*entry, names[n], length) == 0 ? leading_number(*entry + length)
+                                                               : requested;
         }
     }
-    threads = asked > 0.0 ? fmin(asked, threads) : threads;
+    threads = requested > 0.0 ? fmin(requested, threads) : threads;
     return threads > 1.0 && isfinite(bb_address_space_left());
 }
 

@@ -57,7 +57,7 @@ done:
 }
 
 // Slot of the name, -1 if none is free.
-static int hold(const char *name)
+static int claim_slot(const char *name)
 {
     for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
         int expected = FREE;
@@ -74,7 +74,7 @@ bb_status bb_disk_file_create(const char *name, const char *path, int *out)
 {
     bb_status status = BB_OK;
     *out = -1;
-    const int place = hold(name);
+    const int place = claim_slot(name);
     BB_REQUIRE(place >= 0, BB_INTERNAL, "cannot write '%s': %d temporary files are being written",
                path, BB_DISK_TEMPORARIES);
     *out = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);

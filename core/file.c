@@ -218,7 +218,7 @@ done:
 }
 
 // Gives the temporary file its final name; without `force` only if that name is still free.
-static bb_status take_name(const char *pending, const char *path, bool force)
+static bb_status rename_pending(const char *pending, const char *path, bool force)
 {
     bb_status status = BB_OK;
     if (!force) {
@@ -249,13 +249,13 @@ static void sync_folder(const char *path)
 }
 
 // Closes the temporary file and gives it its final name.
-static bb_status settle(int *file, const char *pending, const char *path, bool force)
+static bb_status publish(int *file, const char *pending, const char *path, bool force)
 {
     bb_status status = BB_OK;
     int closed = close(*file);
     *file = -1;
     BB_REQUIRE(closed == 0, BB_IO, "cannot write output '%s': %s", path, strerror(errno));
-    BB_TRY(take_name(pending, path, force));
+    BB_TRY(rename_pending(pending, path, force));
     sync_folder(path);
 done:
     return status;
@@ -270,7 +270,7 @@ bb_status bb_file_write(const char *path, bool force, const void *data, bb_index
     BB_TRY(create_pending(path, pending, &file));
     BB_TRY(reserve(file, path, (double)bytes));
     BB_TRY(write_all(file, path, data, bytes));
-    BB_TRY(settle(&file, pending, path, force));
+    BB_TRY(publish(&file, pending, path, force));
 done:
     bb_disk_file_finish(pending, true);
     if (file >= 0) {
@@ -289,7 +289,7 @@ bb_status bb_file_write_by(const char *path, bool force,
     BB_TRY(create_pending(path, pending, &file));
     BB_TRY(write(pending, context));
     BB_REQUIRE(fsync(file) == 0, BB_IO, "cannot write output '%s': %s", path, strerror(errno));
-    BB_TRY(settle(&file, pending, path, force));
+    BB_TRY(publish(&file, pending, path, force));
 done:
     bb_disk_file_finish(pending, true);
     if (file >= 0) {

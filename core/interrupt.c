@@ -26,7 +26,7 @@ typedef struct phrase {
 static phrase loss;
 static phrase rest; // what remains, such as a resume hint
 
-static void put(phrase *words, const char *text)
+static void store_phrase(phrase *words, const char *text)
 {
     const int other = 1 - (int)words->current;
     (void)snprintf(words->texts[other], sizeof words->texts[other], "%s", text);
@@ -35,13 +35,13 @@ static void put(phrase *words, const char *text)
 
 void bb_interrupt_loses(const char *text)
 {
-    put(&rest, "");
-    put(&loss, text);
+    store_phrase(&rest, "");
+    store_phrase(&loss, text);
 }
 
 void bb_interrupt_keeps(const char *text)
 {
-    put(&rest, text);
+    store_phrase(&rest, text);
 }
 
 const char *bb_interrupt_path(const char *path)
@@ -50,21 +50,21 @@ const char *bb_interrupt_path(const char *path)
     return slash == NULL || strlen(path) <= BB_INTERRUPT_PATH_BYTES ? path : slash + 1;
 }
 
-static void say(const char *text)
+static void write_text(const char *text)
 {
     ssize_t written = write(STDERR_FILENO, text, strlen(text));
     (void)written; // no way to report a failure here
 }
 
 // Prints the phrase after a separator, unless it is empty.
-static void say_phrase(const char *separator, const phrase *words)
+static void write_phrase(const char *separator, const phrase *words)
 {
     const char *text = words->texts[words->current];
-    say(text[0] == '\0' ? "" : separator);
-    say(text);
+    write_text(text[0] == '\0' ? "" : separator);
+    write_text(text);
 }
 
-static void leave(int number)
+static void raise_default(int number)
 {
     if (deferred && !noted) {
         noted = number;
@@ -73,21 +73,21 @@ static void leave(int number)
     bb_isolation_abandon();
     bb_work_folder_abandon();
     bb_disk_file_abandon();
-    say(number == SIGINT    ? "\nbitbudget: ended by SIGINT"
-        : number == SIGTERM ? "\nbitbudget: ended by SIGTERM"
-                            : "\nbitbudget: ended by SIGHUP");
-    say(bb_log_job()[0] == '\0' ? "" : " while ");
-    say(bb_log_job());
-    say_phrase(": ", &loss);
-    say_phrase("; ", &rest);
-    say("\n");
+    write_text(number == SIGINT    ? "\nbitbudget: ended by SIGINT"
+               : number == SIGTERM ? "\nbitbudget: ended by SIGTERM"
+                                   : "\nbitbudget: ended by SIGHUP");
+    write_text(bb_log_job()[0] == '\0' ? "" : " while ");
+    write_text(bb_log_job());
+    write_phrase(": ", &loss);
+    write_phrase("; ", &rest);
+    write_text("\n");
     _exit(128 + number);
 }
 
 bb_status bb_interrupt_install(void)
 {
     bb_status status = BB_OK;
-    const struct sigaction end = {.sa_handler = leave};
+    const struct sigaction end = {.sa_handler = raise_default};
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction hangup;
     BB_REQUIRE(sigaction(SIGINT, &end, NULL) == 0 && sigaction(SIGTERM, &end, NULL) == 0 &&
@@ -103,7 +103,7 @@ done:
 }
 
 // Restores the default action, so that the signal ends the process when this returns.
-static void leave_child(int number)
+static void end_child(int number)
 {
     bb_work_folder_abandon();
     bb_disk_file_abandon();
@@ -114,7 +114,7 @@ void bb_interrupt_be_child(pid_t parent)
 {
     static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
     static const int fatal[] = {SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    const struct sigaction end = {.sa_handler = leave_child, .sa_flags = (int)SA_RESETHAND};
+    const struct sigaction end = {.sa_handler = end_child, .sa_flags = (int)SA_RESETHAND};
     const struct rlimit no_core = {0, 0};
     bb_disk_file_disown();
     bb_work_folder_disown();

@@ -73,7 +73,7 @@ static void advise(char *base, size_t bytes)
 #endif
 }
 
-static bb_status take(bb_index count, size_t item_bytes, bool zeroed, void **out)
+static bb_status allocate(bb_index count, size_t item_bytes, bool zeroed, void **out)
 {
     bb_status status = BB_OK;
     *out = NULL;
@@ -101,12 +101,12 @@ done:
 
 bb_status bb_memory_allocate(bb_index count, size_t item_bytes, void **out)
 {
-    return take(count, item_bytes, false, out);
+    return allocate(count, item_bytes, false, out);
 }
 
 bb_status bb_memory_zeroed(bb_index count, size_t item_bytes, void **out)
 {
-    return take(count, item_bytes, true, out);
+    return allocate(count, item_bytes, true, out);
 }
 
 bb_status bb_memory_resize(bb_index count, size_t item_bytes, void **block)

@@ -43,7 +43,7 @@ typedef struct search {
     atomic_ptrdiff_t first; // count: none found yet
 } search;
 
-static bb_status look_through(void *context, bb_index begin, bb_index end)
+static bb_status search_range(void *context, bb_index begin, bb_index end)
 {
     search *work = context;
     const bb_index found = bb_outcome_first_non_finite(work->values + begin, end - begin);
@@ -58,7 +58,7 @@ static bb_index find_first(const double *values, bb_index count)
 {
     enum { SHARED = 1 << 22, RANGE = 1 << 19 };
     search work = {.values = values, .first = count};
-    if (count < SHARED || bb_thread_ranges(count, RANGE, look_through, &work) != BB_OK) {
+    if (count < SHARED || bb_thread_ranges(count, RANGE, search_range, &work) != BB_OK) {
         return bb_outcome_first_non_finite(values, count);
     }
     const bb_index first = atomic_load(&work.first);

@@ -130,7 +130,7 @@ typedef struct writing {
     bb_digest *digest;
 } writing;
 
-static bb_status put(const writing *work, const void *data, bb_index bytes)
+static bb_status write_bytes(const writing *work, const void *data, bb_index bytes)
 {
     bb_status status = BB_OK;
     if (bytes > 0) {
@@ -142,12 +142,12 @@ done:
     return status;
 }
 
-static bb_status put_piece(const writing *work, const void *data, bb_index bytes)
+static bb_status write_piece(const writing *work, const void *data, bb_index bytes)
 {
     bb_status status = BB_OK;
     const uint64_t length = (uint64_t)bytes;
-    BB_TRY(put(work, &length, sizeof length));
-    BB_TRY(put(work, data, bytes));
+    BB_TRY(write_bytes(work, &length, sizeof length));
+    BB_TRY(write_bytes(work, data, bytes));
 done:
     return status;
 }
@@ -166,15 +166,15 @@ static bb_status fill(const char *temporary, void *context)
     BB_REQUIRE(fstat(fileno(work->file), &about) == 0 &&
                    fchmod(fileno(work->file), about.st_mode & 07777 & ~(mode_t)S_IWOTH) == 0,
                BB_IO, "cannot write %s '%s': %s", work->kind, work->path, strerror(errno));
-    BB_TRY(put(work, &expected_head, sizeof expected_head));
+    BB_TRY(write_bytes(work, &expected_head, sizeof expected_head));
     for (int i = 0; i < 3; ++i) {
-        BB_TRY(put_piece(work, texts[i], (bb_index)strlen(texts[i])));
+        BB_TRY(write_piece(work, texts[i], (bb_index)strlen(texts[i])));
     }
     for (bb_index i = 0; i < work->count; ++i) {
-        BB_TRY(put_piece(work, work->pieces[i].data, work->pieces[i].bytes));
+        BB_TRY(write_piece(work, work->pieces[i].data, work->pieces[i].bytes));
     }
     bb_digest_text(work->digest, sum);
-    BB_TRY(put(work, sum, SUM_BYTES));
+    BB_TRY(write_bytes(work, sum, SUM_BYTES));
     FILE *file = work->file;
     work->file = NULL;
     BB_REQUIRE(fclose(file) == 0, BB_IO, "cannot write %s '%s': %s", work->kind, work->path,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/team.h"
 
-static bb_status keep(int root, void *values, size_t bytes)
+static bb_status broadcast_alone(int root, void *values, size_t bytes)
 {
     (void)root;
     (void)values;
@@ -9,7 +9,7 @@ static bb_status keep(int root, void *values, size_t bytes)
     return BB_OK;
 }
 
-static const bb_team single = {.rank = 0, .size = 1, .host_size = 1, .broadcast = keep};
+static const bb_team single = {.rank = 0, .size = 1, .host_size = 1, .broadcast = broadcast_alone};
 static const bb_team *joined = &single;
 
 void bb_team_join(const bb_team *team)

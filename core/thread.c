@@ -81,7 +81,7 @@ static void drain(loop *work)
     inside_loop = false;
 }
 
-static void *serve(void *argument)
+static void *run_worker(void *argument)
 {
     pool *crew = argument;
     unsigned long seen = 0;
@@ -147,7 +147,7 @@ static bb_status start_workers(pool *crew, bb_index count)
     bb_status status = BB_OK;
     BB_TRY(BB_ALLOCATE(count - 1, &crew->workers));
     for (bb_index i = 0; i < count - 1; ++i) {
-        int error = pthread_create(&crew->workers[i], NULL, serve, crew);
+        int error = pthread_create(&crew->workers[i], NULL, run_worker, crew);
         BB_REQUIRE(error == 0, error == EAGAIN ? BB_MEMORY : BB_INTERNAL,
                    "cannot start thread %td of %td (error %d)", i + 2, count, error);
         ++crew->worker_count;

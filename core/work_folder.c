@@ -198,7 +198,7 @@ done:
 // Runs in the child, which shares the parent's memory until exec: only system calls. A process
 // group of its own, so that all its descendants can be ended; signals as a shell would set them.
 static _Noreturn void become(const bb_work_folder *folder, const bb_work_program *program,
-                             int words, pid_t parent, int report)
+                             int pipe_end, pid_t parent, int report)
 {
     static const int usual[] = {SIGCHLD, SIGPIPE, SIGINT, SIGTERM, SIGHUP};
     sigset_t none;
@@ -214,7 +214,7 @@ static _Noreturn void become(const bb_work_folder *folder, const bb_work_program
     const int nothing = open("/dev/null", O_RDONLY);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && // it may have ended
         fchdir(folder->descriptor) == 0 && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
-        dup2(words, STDOUT_FILENO) >= 0 && dup2(words, STDERR_FILENO) >= 0) {
+        dup2(pipe_end, STDOUT_FILENO) >= 0 && dup2(pipe_end, STDERR_FILENO) >= 0) {
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         (void)execvpe(program->arguments[0], (char *const *)(uintptr_t)program->arguments,
                       program->environment == NULL
@@ -228,7 +228,7 @@ static _Noreturn void become(const bb_work_folder *folder, const bb_work_program
 
 // Starts the program without fork, which would copy the page tables of a large process. The child
 // reports errors by a pipe that exec closes: under a sanitizer vfork may be fork.
-static int start(bb_work_folder *folder, const bb_work_program *program, int words)
+static int start(bb_work_folder *folder, const bb_work_program *program, int pipe_end)
 {
     int error = 0;
     int report[2];
@@ -244,7 +244,7 @@ static int start(bb_work_folder *folder, const bb_work_program *program, int wor
     // NOLINTBEGIN(clang-analyzer-security.insecureAPI.vfork, clang-analyzer-unix.Vfork)
     const pid_t process = vfork(); // posix_spawn sets no signal for the parent's end
     if (process == 0) {
-        become(folder, program, words, parent, report[1]);
+        become(folder, program, pipe_end, parent, report[1]);
     }
     // NOLINTEND(clang-analyzer-security.insecureAPI.vfork, clang-analyzer-unix.Vfork)
     error = process < 0 ? errno : 0;
@@ -260,22 +260,22 @@ static int start(bb_work_folder *folder, const bb_work_program *program, int wor
 }
 
 // Reads the available output and drops what does not fit. Closes the pipe at its end.
-static void read_words(int *words, char *said, size_t room, size_t *said_bytes)
+static void read_output(int *pipe_end, char *output, size_t room, size_t *output_bytes)
 {
     char block[BLOCK_BYTES];
     ssize_t count = 0;
-    while ((count = read(*words, block, sizeof block)) > 0) {
-        const size_t left = room - *said_bytes;
+    while ((count = read(*pipe_end, block, sizeof block)) > 0) {
+        const size_t left = room - *output_bytes;
         const size_t bytes = (size_t)count < left ? (size_t)count : left;
-        memcpy(said + *said_bytes, block, bytes);
-        *said_bytes += bytes;
-        if (*said_bytes == room) {
+        memcpy(output + *output_bytes, block, bytes);
+        *output_bytes += bytes;
+        if (*output_bytes == room) {
             break; // the caller checks the time limit meanwhile
         }
     }
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) {
-        (void)close(*words);
-        *words = -1;
+        (void)close(*pipe_end);
+        *pipe_end = -1;
     }
 }
 
@@ -287,15 +287,15 @@ static bool has_ended(const bb_work_folder *folder, bb_work_end *end)
     return end->reaped || found.si_pid == folder->process;
 }
 
-static void await(bb_work_folder *folder, double seconds, int *words, char *said, size_t room,
-                  size_t *said_bytes, bb_work_end *end)
+static void await(bb_work_folder *folder, double seconds, int *pipe_end, char *output, size_t room,
+                  size_t *output_bytes, bb_work_end *end)
 {
     const int64_t limit = bb_clock_ns() + (int64_t)(1e9 * seconds);
     while (!has_ended(folder, end) && !end->is_late) {
-        if (*words >= 0) {
-            struct pollfd ready = {.fd = *words, .events = POLLIN};
+        if (*pipe_end >= 0) {
+            struct pollfd ready = {.fd = *pipe_end, .events = POLLIN};
             (void)poll(&ready, 1, POLL_MS);
-            read_words(words, said, room, said_bytes);
+            read_output(pipe_end, output, room, output_bytes);
         } else {
             (void)bb_clock_sleep_until(bb_clock_ns() + POLL_NS);
         }
@@ -309,24 +309,24 @@ static void await(bb_work_folder *folder, double seconds, int *words, char *said
     folder->process = 0;
     while (!end->reaped && waitpid(process, &end->ending, 0) < 0 && errno == EINTR) {
     }
-    if (*words >= 0) {
-        read_words(words, said, room, said_bytes);
+    if (*pipe_end >= 0) {
+        read_output(pipe_end, output, room, output_bytes);
     }
 }
 
-bb_status bb_work_folder_run(bb_work_folder *folder, const bb_work_program *program, char *said,
-                             size_t room, size_t *said_bytes, bb_work_end *end)
+bb_status bb_work_folder_run(bb_work_folder *folder, const bb_work_program *program, char *output,
+                             size_t room, size_t *output_bytes, bb_work_end *end)
 {
     bb_status status = BB_OK;
     int ends[2] = {-1, -1};
-    *said_bytes = 0;
+    *output_bytes = 0;
     *end = (bb_work_end){.error = 0};
     BB_REQUIRE(pipe2(ends, O_CLOEXEC) == 0, BB_IO, "cannot make a pipe: %s", strerror(errno));
     (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
     end->error = start(folder, program, ends[1]);
     (void)close(ends[1]);
     if (end->error == 0) {
-        await(folder, program->seconds, &ends[0], said, room, said_bytes, end);
+        await(folder, program->seconds, &ends[0], output, room, output_bytes, end);
     }
     if (ends[0] >= 0) {
         (void)close(ends[0]);

@@ -46,10 +46,10 @@ typedef struct bb_work_end {
 } bb_work_end;
 
 /// Runs a program without a shell, in its own process group, and waits for its end. The first
-/// `room` bytes of its output, stdout and stderr, go to `said`. Its descendants end with it, and it
-/// ends with the calling thread. Errors: BB_IO (no pipe).
+/// `room` bytes of its output, stdout and stderr, go to `output`. Its descendants end with it, and
+/// it ends with the calling thread. Errors: BB_IO (no pipe).
 BB_CHECKED bb_status bb_work_folder_run(bb_work_folder *folder, const bb_work_program *program,
-                                        char *said, size_t room, size_t *said_bytes,
+                                        char *output, size_t room, size_t *output_bytes,
                                         bb_work_end *end);
 
 /// Ends the programs in all folders of the process and removes the folders. Async-signal-safe: for

@@ -19,7 +19,7 @@ static const char *const rounding_words[] = {"nearest", "diffused", "sweep", NUL
 static const char *const column_words[] = {"nearest", "sweep", NULL};
 static const char *names[ROWS + 1];
 
-// Keys shared by several codecs; `takes` of a row lists those it supports.
+// Keys shared by several codecs; `shared_keys` of a row lists those it supports.
 // clang-format off
 static const bb_key shared[] = {
     {.name = "codec", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_codec_config, codec),
@@ -299,35 +299,36 @@ static bool takes_word(const bb_key *own, const bb_key *key, const bb_codec_conf
     return false;
 }
 
-static bool takes_key(const bb_codec_row *row, const char *name)
+static bool has_shared_key(const bb_codec_row *row, const char *name)
 {
     bb_index t = 0;
-    while (row->takes != NULL && row->takes[t] != NULL && strcmp(row->takes[t], name) != 0) {
+    while (row->shared_keys != NULL && row->shared_keys[t] != NULL &&
+           strcmp(row->shared_keys[t], name) != 0) {
         ++t;
     }
-    return row->takes != NULL && row->takes[t] != NULL;
+    return row->shared_keys != NULL && row->shared_keys[t] != NULL;
 }
 
 // Checks the keys after `codec`: each given key and its word must be supported by the codec.
-static bool knows_keys(const bb_codec_config *config, char *sentence, size_t bytes)
+static bool check_keys(const bb_codec_config *config, char *sentence, size_t bytes)
 {
     const bb_codec_row *row = rows[config->codec];
     for (bb_index k = 1; k < bb_codec_schema.key_count; ++k) {
         const bb_key *key = &keys[k];
         const bb_key *own = own_key(row, key->name);
-        bool taken = own != NULL;
-        if (!taken && takes_key(row, key->name)) {
-            taken = true;
+        bool supported = own != NULL;
+        if (!supported && has_shared_key(row, key->name)) {
+            supported = true;
             own = key->kind == BB_KEY_CHOICE ? &shared[k] : NULL;
         }
-        if (!taken && row->ops->round != NULL && strcmp(key->name, "rounding") == 0) {
-            taken = true;
+        if (!supported && row->ops->round != NULL && strcmp(key->name, "rounding") == 0) {
+            supported = true;
             own = &column_rounding;
         }
         if (!is_given(key, config)) {
             continue;
         }
-        if (!taken) {
+        if (!supported) {
             (void)snprintf(sentence, bytes, "%s: not a parameter of codec %s%s", key->name,
                            row->name,
                            strcmp(key->name, "rounding") == 0 && bb_codec_sweeps(config)
@@ -367,7 +368,7 @@ bool bb_codec_check(const bb_codec_config *config, bb_row_scale scale, char *sen
                        config->codec, (int)ROWS - 1);
         return false;
     }
-    if (!knows_keys(config, sentence, sentence_bytes)) {
+    if (!check_keys(config, sentence, sentence_bytes)) {
         return false;
     }
     if (config->block != BB_INTEGER_UNSET && config->block != 32) {

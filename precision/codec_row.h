@@ -102,9 +102,9 @@ typedef struct bb_codec_defaults {
 /// Description of a codec for all other code.
 typedef struct bb_codec_row {
     const char *name;
-    const char *title;        ///< for descriptions; NULL: the name
-    const char *const *takes; ///< names of supported shared keys (codec.c); NULL: none
-    const bb_key *keys;       ///< own keys, at BB_CODEC_SLOT; an existing name adds words to it
+    const char *title;              ///< for descriptions; NULL: the name
+    const char *const *shared_keys; ///< names of supported shared keys (codec.c); NULL: none
+    const bb_key *keys; ///< own keys, at BB_CODEC_SLOT; an existing name adds words to it
     bb_index key_count;
     bb_codec_bits bits;
     bb_codec_defaults defaults;

@@ -89,30 +89,30 @@ bb_status bb_policy_map_create(const bb_policy_config *policy, bb_variant arithm
     bb_status status = BB_OK;
     bb_policy_map *map = NULL;
     const bb_policy_row *rule = bb_policy_describe(policy);
-    bb_policy_question asked = {.policy = policy, .arithmetic = arithmetic, .facts = facts};
+    bb_policy_question question = {.policy = policy, .arithmetic = arithmetic, .facts = facts};
     bool follows = policy->diagonal == (int)BB_POLICY_FOLLOW;
     *out = NULL;
     BB_REQUIRE((!rule->by_table || facts->table != NULL) &&
                    (!rule->by_tile_norms || facts->tile_norms != NULL),
                BB_INTERNAL, "policy %s: a required input is missing", rule->name);
     BB_TRY(bb_policy_check(policy, arithmetic));
-    BB_TRY(find_tolerance(policy, facts, &asked.tolerance));
+    BB_TRY(find_tolerance(policy, facts, &question.tolerance));
     BB_TRY(BB_ZEROED(1, &map));
     *map = (bb_policy_map){.tile_rows = facts->tile_rows,
-                           .tolerance = asked.tolerance,
+                           .tolerance = question.tolerance,
                            .product_variant = arithmetic,
                            .diagonal_follows = follows};
     BB_TRY(BB_ALLOCATE(place_of(facts->tile_rows, 0), &map->variants));
     for (bb_index row = 0; row < facts->tile_rows; ++row) {
         for (bb_index column = 0; column <= row; ++column) {
-            bb_variant variant = rule->variant(&asked, row, column);
+            bb_variant variant = rule->variant(&question, row, column);
             bool apart = row == column && !follows;
             map->variants[place_of(row, column)] =
                 apart ? bb_variant_on_diagonal(variant) : variant;
         }
     }
     if (rule->product_bound != NULL) {
-        map->product_bound = rule->product_bound(&asked);
+        map->product_bound = rule->product_bound(&question);
     }
     *out = map;
     map = NULL;
@@ -154,9 +154,9 @@ bb_variant bb_policy_variant(const bb_policy_config *policy, bb_variant arithmet
                              bb_index column)
 {
     const bb_policy_row *rule = bb_policy_describe(policy);
-    const bb_policy_question asked = {.policy = policy, .arithmetic = arithmetic};
+    const bb_policy_question question = {.policy = policy, .arithmetic = arithmetic};
     if (!rule->by_tolerance && !rule->by_table) {
-        return rule->variant(&asked, row, column);
+        return rule->variant(&question, row, column);
     }
     bb_variant given[BB_VARIANT_COUNT];
     bb_variant widest = arithmetic;

@@ -114,9 +114,9 @@ typedef struct bb_policy_row {
     bool by_tolerance, by_tile_norms, by_table; ///< required facts
     const char *missing[BB_DEVICE_KIND_COUNT];  ///< reason if a device lacks it, else NULL
     /// Variant of tile (row, column), row >= column.
-    bb_variant (*variant)(const bb_policy_question *asked, bb_index row, bb_index column);
+    bb_variant (*variant)(const bb_policy_question *question, bb_index row, bb_index column);
     /// Bound of bb_policy_map; NULL: products use their tile's variant.
-    double (*product_bound)(const bb_policy_question *asked);
+    double (*product_bound)(const bb_policy_question *question);
     /// Variants that tiles may get, the pipeline's own last; returns their number. The first are
     /// those nearest to the diagonal, where applicable.
     int (*variants)(const bb_policy_config *policy, bb_variant arithmetic,

@@ -27,11 +27,11 @@ static int inside_and_own(const bb_policy_config *policy, bb_variant arithmetic,
     return 2;
 }
 
-static bb_variant uniform(const bb_policy_question *asked, bb_index row, bb_index column)
+static bb_variant uniform(const bb_policy_question *question, bb_index row, bb_index column)
 {
     (void)row;
     (void)column;
-    return asked->arithmetic;
+    return question->arithmetic;
 }
 
 const bb_policy_row bb_policy_row_uniform = {
@@ -42,10 +42,11 @@ const bb_policy_row bb_policy_row_uniform = {
     .variants = own_alone,
 };
 
-static bb_variant band(const bb_policy_question *asked, bb_index row, bb_index column)
+static bb_variant band(const bb_policy_question *question, bb_index row, bb_index column)
 {
     bb_index distance = row > column ? row - column : column - row;
-    return distance < asked->policy->width ? (bb_variant)asked->policy->inside : asked->arithmetic;
+    return distance < question->policy->width ? (bb_variant)question->policy->inside
+                                              : question->arithmetic;
 }
 
 const bb_policy_row bb_policy_row_band = {
@@ -55,9 +56,9 @@ const bb_policy_row bb_policy_row_band = {
     .variants = inside_and_own,
 };
 
-static bb_variant table(const bb_policy_question *asked, bb_index row, bb_index column)
+static bb_variant table(const bb_policy_question *question, bb_index row, bb_index column)
 {
-    return asked->facts->table[place_of(row, column)];
+    return question->facts->table[place_of(row, column)];
 }
 
 const bb_policy_row bb_policy_row_table = {
@@ -68,13 +69,13 @@ const bb_policy_row bb_policy_row_table = {
     .variants = inside_and_own,
 };
 
-static bb_variant tile_norm(const bb_policy_question *asked, bb_index row, bb_index column)
+static bb_variant tile_norm(const bb_policy_question *question, bb_index row, bb_index column)
 {
-    const bb_policy_facts *facts = asked->facts;
-    double roundoff = bb_variant_unit_roundoff(asked->arithmetic);
-    double limit = asked->tolerance * facts->norm / ((double)facts->tile_rows * roundoff);
+    const bb_policy_facts *facts = question->facts;
+    double roundoff = bb_variant_unit_roundoff(question->arithmetic);
+    double limit = question->tolerance * facts->norm / ((double)facts->tile_rows * roundoff);
     bool small = facts->tile_norms[place_of(row, column)] <= limit;
-    return small ? asked->arithmetic : (bb_variant)asked->policy->inside;
+    return small ? question->arithmetic : (bb_variant)question->policy->inside;
 }
 
 const bb_policy_row bb_policy_row_tile_norm = {
@@ -88,19 +89,19 @@ const bb_policy_row bb_policy_row_tile_norm = {
 };
 
 // A tile is stored as its widest products require.
-static bb_variant product(const bb_policy_question *asked, bb_index row, bb_index column)
+static bb_variant product(const bb_policy_question *question, bb_index row, bb_index column)
 {
     (void)row;
     (void)column;
-    return (bb_variant)asked->policy->inside;
+    return (bb_variant)question->policy->inside;
 }
 
-static double product_bound(const bb_policy_question *asked)
+static double product_bound(const bb_policy_question *question)
 {
-    double tiles = (double)asked->facts->tile_rows;
-    double bound = asked->tolerance * asked->facts->norm / (tiles * tiles);
-    bool random = asked->policy->rounding == (int)BB_POLICY_RANDOM;
-    return random ? bound * sqrt(tiles * (double)asked->facts->tile_size) : bound;
+    double tiles = (double)question->facts->tile_rows;
+    double bound = question->tolerance * question->facts->norm / (tiles * tiles);
+    bool random = question->policy->rounding == (int)BB_POLICY_RANDOM;
+    return random ? bound * sqrt(tiles * (double)question->facts->tile_size) : bound;
 }
 
 static bb_status check_product(const bb_policy_config *policy, bb_variant arithmetic)

@@ -6,10 +6,10 @@
 
 enum { ZONES = 3, WIDTHS = ZONES - 1 };
 
-static bb_variant three_zones(const bb_policy_question *asked, bb_index row, bb_index column)
+static bb_variant three_zones(const bb_policy_question *question, bb_index row, bb_index column)
 {
-    const bb_index *widths = asked->policy->widths.items;
-    const int *zones = asked->policy->zones.items;
+    const bb_index *widths = question->policy->widths.items;
+    const int *zones = question->policy->zones.items;
     const bb_index distance = row > column ? row - column : column - row;
     int zone = 0;
     while (zone < WIDTHS && distance >= widths[zone]) {

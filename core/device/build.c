@@ -21,7 +21,7 @@ bb_status bb_build_create(bb_device *device, const char *source, char **log, bb_
 {
     bb_status status = BB_OK;
     bb_build *build = NULL;
-    bb_text said = {0};
+    bb_text output = {0};
     const bb_device_kind kind = bb_device_kind_of(device);
     *out = NULL;
     if (log != NULL) {
@@ -31,15 +31,15 @@ bb_status bb_build_create(bb_device *device, const char *source, char **log, bb_
                bb_device_names[kind]);
     BB_TRY(BB_ZEROED(1, &build));
     build->ops = kinds[kind];
-    BB_TRY(build->ops->create(device, source, &said, &build->state));
+    BB_TRY(build->ops->create(device, source, &output, &build->state));
     *out = build;
     build = NULL;
 done:
     if (log != NULL) {
-        *log = said.data;
-        said = (bb_text){0};
+        *log = output.data;
+        output = (bb_text){0};
     }
-    bb_text_release(&said);
+    bb_text_release(&output);
     BB_RELEASE(&build);
     return status;
 }
@@ -103,14 +103,14 @@ const char *bb_build_compiler(const bb_build *build)
     return build->ops->compiler(build->state);
 }
 
-bb_status bb_build_add_log(const char *said, size_t bytes, bb_text *log)
+bb_status bb_build_add_log(const char *output, size_t bytes, bb_text *log)
 {
     const bb_index first = log->length;
     if (bytes == 0) {
         return BB_OK;
     }
     BB_RETURN_IF_FAILED(bb_text_add_bytes(
-        log, said, (bb_index)(bytes < BB_BUILD_LOG_BYTES ? bytes : BB_BUILD_LOG_BYTES)));
+        log, output, (bb_index)(bytes < BB_BUILD_LOG_BYTES ? bytes : BB_BUILD_LOG_BYTES)));
     for (bb_index i = first; i < log->length; ++i) {
         const unsigned char byte = (unsigned char)log->data[i];
         if ((byte < ' ' && byte != '\n' && byte != '\t') || byte == 0x7f) {

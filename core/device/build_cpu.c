@@ -55,7 +55,7 @@ static const char version_text[] =
     "\n#ifdef __clang__\nconst char bb_compiler_version[] = __VERSION__;\n"
     "#else\nconst char bb_compiler_version[] = \"GCC \" __VERSION__;\n#endif\n";
 
-static void forget(loaded_text *text)
+static void unload_text(loaded_text *text)
 {
     if (text->object.library != NULL) {
         (void)dlclose(text->object.library);
@@ -66,7 +66,7 @@ static void forget(loaded_text *text)
 }
 
 // Gets a source that is already loaded; false if there is none.
-static bool take_kept(const char *text, const char *name, cpu_build *cpu)
+static bool get_cached(const char *text, const char *name, cpu_build *cpu)
 {
     (void)pthread_mutex_lock(&kept_lock);
     for (int i = 0; i < KEPT_TEXTS && !cpu->is_kept; ++i) {
@@ -83,7 +83,7 @@ static bool take_kept(const char *text, const char *name, cpu_build *cpu)
 }
 
 // Caches a loaded source in place of the least recently used one that nothing uses.
-static void keep(const char *text, const char *name, cpu_build *cpu)
+static void cache_text(const char *text, const char *name, cpu_build *cpu)
 {
     loaded_text *place = NULL;
     (void)pthread_mutex_lock(&kept_lock);
@@ -93,13 +93,13 @@ static void keep(const char *text, const char *name, cpu_build *cpu)
         }
     }
     if (place != NULL) {
-        forget(place);
+        unload_text(place);
         *place = (loaded_text){strdup(text), strdup(name), cpu->object, 1, ++use_count};
         if (place->text != NULL && place->compiler_name != NULL) {
             cpu->is_kept = true;
         } else { // compiled again next time
             place->object.library = NULL;
-            forget(place);
+            unload_text(place);
         }
     }
     (void)pthread_mutex_unlock(&kept_lock);
@@ -110,13 +110,13 @@ void bb_build_cpu_discard_unused(void)
     (void)pthread_mutex_lock(&kept_lock);
     for (int i = 0; i < KEPT_TEXTS; ++i) {
         if (kept[i].uses == 0) {
-            forget(&kept[i]);
+            unload_text(&kept[i]);
         }
     }
     (void)pthread_mutex_unlock(&kept_lock);
 }
 
-static void give_back(const cpu_build *cpu)
+static void release_text(const cpu_build *cpu)
 {
     (void)pthread_mutex_lock(&kept_lock);
     for (int i = 0; i < KEPT_TEXTS; ++i) {
@@ -131,7 +131,7 @@ static void destroy(void **build)
 {
     const cpu_build *cpu = *build;
     if (cpu != NULL && cpu->is_kept) {
-        give_back(cpu);
+        release_text(cpu);
     } else if (cpu != NULL && cpu->object.library != NULL) {
         (void)dlclose(cpu->object.library);
     }
@@ -139,7 +139,7 @@ static void destroy(void **build)
 }
 
 // Compiles into the folder of prebuilt kernels unless the file exists, and loads it from there.
-static bb_status load_made(const char *text, bb_text *log, loaded_object *out)
+static bb_status load_compiled(const char *text, bb_text *log, loaded_object *out)
 {
     bb_status status = bb_prebuilt_load(text, &out->flags, &out->library);
     if (status == BB_UNSUPPORTED || status == BB_IO) {
@@ -154,10 +154,10 @@ done:
 }
 
 // Logged once per process; each record of a run has it too.
-static void tell_prebuilt(const char *lack)
+static void log_prebuilt(const char *lack)
 {
-    static atomic_flag told = ATOMIC_FLAG_INIT;
-    if (!atomic_flag_test_and_set(&told)) {
+    static atomic_flag logged = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&logged)) {
         bb_log_info("using prebuilt kernels: %s", lack);
     }
 }
@@ -169,7 +169,7 @@ static bb_status load(const char *text, bb_text *log, loaded_object *out)
     bb_status_record lack = {"", ""};
     bb_status_record reason;
     if (bb_prebuilt_is_making()) {
-        BB_TRY(load_made(text, log, out));
+        BB_TRY(load_compiled(text, log, out));
         goto done;
     }
     status = bb_host_compiler_load(text, log, &out->flags, &out->library);
@@ -184,7 +184,7 @@ static bb_status load(const char *text, bb_text *log, loaded_object *out)
     }
     BB_TRY(status);
     if (out->is_prebuilt) {
-        tell_prebuilt(lack.message);
+        log_prebuilt(lack.message);
     }
 done:
     return status;
@@ -199,7 +199,7 @@ static bb_status create(bb_device *device, const char *source, bb_text *log, voi
     BB_TRY(bb_memory_zeroed(1, sizeof(cpu_build), &build));
     cpu_build *cpu = build;
     BB_TRY(bb_memory_printf(&text, "%s%s", source, version_text));
-    const bool is_loaded = take_kept(text, bb_host_compiler_name(), cpu);
+    const bool is_loaded = get_cached(text, bb_host_compiler_name(), cpu);
     if (!is_loaded) {
         BB_TRY(load(text, log, &cpu->object));
     }
@@ -212,7 +212,7 @@ static bb_status create(bb_device *device, const char *source, bb_text *log, voi
                    object->is_prebuilt ? "prebuilt" : bb_host_compiler_name(), version,
                    object->flags);
     if (!is_loaded && log->length == 0) { // compiler messages are repeated each time
-        keep(text, bb_host_compiler_name(), cpu);
+        cache_text(text, bb_host_compiler_name(), cpu);
     }
     *out = build;
     build = NULL;

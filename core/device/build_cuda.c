@@ -85,7 +85,8 @@ static bb_status check(CUresult result, const char *call, int line)
 #define DRIVER_TRY(call) BB_TRY(check(driver.call, #call, __LINE__))
 
 // Calls `run` with the device as the current one.
-static bb_status enter(bb_device *device, const char *name, bb_kernel_run run, void *task)
+static bb_status launch_on_device(bb_device *device, const char *name, bb_kernel_run run,
+                                  void *task)
 {
     const bb_kernel kernel = {.name = name, .run[BB_DEVICE_CUDA] = run};
     return bb_device_launch(device, &kernel, 1, task);
@@ -190,7 +191,7 @@ static void destroy(void **build)
 {
     cuda_build *cuda = *build;
     if (cuda != NULL && cuda->shared != NULL) {
-        (void)enter(cuda->device, "unload", unload_module, cuda->shared);
+        (void)launch_on_device(cuda->device, "unload", unload_module, cuda->shared);
     }
     bb_memory_release(build);
 }
@@ -207,7 +208,8 @@ static bb_status create(bb_device *device, const char *source, bb_text *log, voi
     cuda_build *build = made;
     build->device = device;
     BB_TRY(bb_device_describe(device, &report));
-    BB_TRY(enter(device, "load", load_module, &(loading){source, report.architecture, log, build}));
+    BB_TRY(launch_on_device(device, "load", load_module,
+                            &(loading){source, report.architecture, log, build}));
     bb_nvrtc_describe(version, sizeof version);
     (void)snprintf(build->compiler, sizeof build->compiler, "%s, %s, --fmad=false", version,
                    report.architecture);
@@ -262,7 +264,7 @@ done:
 static bb_status find_limits(void *build, const char *entry, bb_build_limits *out)
 {
     const cuda_build *cuda = build;
-    return enter(cuda->device, "limits", answer, &(question){cuda, entry, out});
+    return launch_on_device(cuda->device, "limits", answer, &(question){cuda, entry, out});
 }
 
 static bool rounds(bb_device *device)
@@ -344,7 +346,8 @@ static bb_status launch(void *build, const char *entry, const bb_launch_shape *s
                         const bb_launch_argument *arguments, bb_index count)
 {
     const cuda_build *cuda = build;
-    return enter(cuda->device, entry, launch_entry, &(call){cuda, entry, shape, arguments, count});
+    return launch_on_device(cuda->device, entry, launch_entry,
+                            &(call){cuda, entry, shape, arguments, count});
 }
 
 static const char *compiler(const void *build)

@@ -54,20 +54,20 @@ static bool rounds(bb_device *device)
     return (config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
 }
 
-static bb_status take_log(const opencl_build *build, bb_text *log)
+static bb_status read_log(const opencl_build *build, bb_text *log)
 {
     bb_status status = BB_OK;
     const bb_opencl_library *library = build->device->library;
-    char *said = NULL;
+    char *output = NULL;
     size_t bytes = 0;
     BB_OPENCL_TRY(library->clGetProgramBuildInfo(build->program, build->device->device,
                                                  CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes));
-    BB_TRY(BB_ZEROED((bb_index)bytes + 1, &said));
+    BB_TRY(BB_ZEROED((bb_index)bytes + 1, &output));
     BB_OPENCL_TRY(library->clGetProgramBuildInfo(build->program, build->device->device,
-                                                 CL_PROGRAM_BUILD_LOG, bytes, said, NULL));
-    BB_TRY(bb_build_add_log(said, strlen(said), log));
+                                                 CL_PROGRAM_BUILD_LOG, bytes, output, NULL));
+    BB_TRY(bb_build_add_log(output, strlen(output), log));
 done:
-    BB_RELEASE(&said);
+    BB_RELEASE(&output);
     return status;
 }
 
@@ -84,7 +84,7 @@ static bb_status compile(opencl_build *build, const char *source, const char *op
     BB_REQUIRE(error != CL_COMPILER_NOT_AVAILABLE, BB_UNSUPPORTED,
                "the OpenCL device has no compiler");
     if (error == CL_SUCCESS || error == CL_BUILD_PROGRAM_FAILURE) {
-        BB_TRY(take_log(build, log));
+        BB_TRY(read_log(build, log));
     }
     BB_TRY(error == CL_BUILD_PROGRAM_FAILURE ? bb_build_fail("OpenCL", log) : BB_OK);
     BB_TRY(bb_opencl_library_check(error, "clBuildProgram", __FILE__, __LINE__));

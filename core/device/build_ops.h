@@ -24,7 +24,7 @@ extern const bb_build_ops bb_build_cuda_ops;   ///< in builds with CUDA
 extern const bb_build_ops bb_build_opencl_ops; ///< in builds with OpenCL's headers
 
 /// Appends compiler output, at most BB_BUILD_LOG_BYTES of it, with control characters as '?'.
-BB_CHECKED bb_status bb_build_add_log(const char *said, size_t bytes, bb_text *log);
+BB_CHECKED bb_status bb_build_add_log(const char *output, size_t bytes, bb_text *log);
 
 /// Fails with BB_INVALID and the first line of the log that contains "error:", else its first line.
 BB_CHECKED bb_status bb_build_fail(const char *compiler, const bb_text *log);

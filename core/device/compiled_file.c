@@ -89,15 +89,15 @@ static bool find_program(const char *name, char path[PATH_MAX], struct stat *abo
 static bb_status add_processor(bb_text *key, bool *found)
 {
     bb_status status = BB_OK;
-    static const char *const said[] = {"vendor_id", "cpu family", "model",    "stepping",
-                                       "flags",     "Features",   "CPU part", "isa"};
+    static const char *const output[] = {"vendor_id", "cpu family", "model",    "stepping",
+                                         "flags",     "Features",   "CPU part", "isa"};
     FILE *file = fopen("/proc/cpuinfo", "re");
     char *line = NULL;
     size_t room = 0;
     *found = false;
     while (file != NULL && getline(&line, &room, file) > 1) { // a blank line ends a core
-        for (size_t i = 0; i < sizeof said / sizeof said[0]; ++i) {
-            if (strncmp(line, said[i], strlen(said[i])) == 0) {
+        for (size_t i = 0; i < sizeof output / sizeof output[0]; ++i) {
+            if (strncmp(line, output[i], strlen(output[i])) == 0) {
                 BB_TRY(bb_text_add(key, "%s", line));
                 *found = true;
                 break;

@@ -85,7 +85,7 @@ static bool counts(const char *name)
     return strncmp(name, "package", strlen("package")) == 0 || strcmp(name, "dram") == 0;
 }
 
-static void take_domain(bb_energy_meter *meter, const char *folder)
+static void add_domain(bb_energy_meter *meter, const char *folder)
 {
     char path[PATH_BYTES];
     char name[64];
@@ -115,7 +115,7 @@ static bool open_host(bb_energy_meter *meter, char *reason, size_t reason_bytes)
         // driver lists some of them again: the same energy.
         if (strncmp(entry->d_name, "intel-rapl:", strlen("intel-rapl:")) == 0) {
             any = true;
-            take_domain(meter, entry->d_name);
+            add_domain(meter, entry->d_name);
         }
     }
     (void)closedir(folder);

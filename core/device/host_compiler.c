@@ -143,25 +143,25 @@ static bb_status run(bb_work_folder *folder, target kind, bb_text *log, int *end
     bb_status status = BB_OK;
     char *program = NULL;
     char *flags = NULL;
-    char *said = NULL;
-    size_t said_bytes = 0;
+    char *output = NULL;
+    size_t output_bytes = 0;
     char **environment = NULL;
     const char *arguments[MOST_ARGUMENTS];
     bb_work_end end;
     BB_TRY(find_program(&program));
     BB_TRY(make_environment(&environment));
     BB_TRY(bb_memory_text(target_flags[kind], &flags));
-    BB_TRY(BB_ALLOCATE(BB_BUILD_LOG_BYTES, &said));
+    BB_TRY(BB_ALLOCATE(BB_BUILD_LOG_BYTES, &output));
     list_arguments(program, flags, arguments);
     const bb_work_program compiler = {.arguments = arguments,
                                       .environment = (const char *const *)environment,
                                       .seconds = most_seconds};
-    BB_TRY(bb_work_folder_run(folder, &compiler, said, BB_BUILD_LOG_BYTES, &said_bytes, &end));
-    BB_TRY(bb_build_add_log(said, said_bytes, log));
+    BB_TRY(bb_work_folder_run(folder, &compiler, output, BB_BUILD_LOG_BYTES, &output_bytes, &end));
+    BB_TRY(bb_build_add_log(output, output_bytes, log));
     BB_TRY(check_end(&end, program));
     *ending = end.ending;
 done:
-    BB_RELEASE(&said);
+    BB_RELEASE(&output);
     BB_RELEASE(&environment);
     BB_RELEASE(&flags);
     BB_RELEASE(&program);

@@ -62,21 +62,21 @@ static bb_status check(nvrtcResult result, const char *call, int line)
 
 #define NVRTC_TRY(call) BB_TRY(check(nvrtc.call, #call, __LINE__))
 
-static bb_status take_log(nvrtcProgram program, bb_text *log)
+static bb_status read_log(nvrtcProgram program, bb_text *log)
 {
     bb_status status = BB_OK;
-    char *said = NULL;
+    char *output = NULL;
     size_t bytes = 0; // including the NUL
     NVRTC_TRY(nvrtcGetProgramLogSize(program, &bytes));
-    BB_TRY(BB_ZEROED((bb_index)bytes + 1, &said));
-    NVRTC_TRY(nvrtcGetProgramLog(program, said));
-    BB_TRY(bb_build_add_log(said, bytes > 0 ? bytes - 1 : 0, log));
+    BB_TRY(BB_ZEROED((bb_index)bytes + 1, &output));
+    NVRTC_TRY(nvrtcGetProgramLog(program, output));
+    BB_TRY(bb_build_add_log(output, bytes > 0 ? bytes - 1 : 0, log));
 done:
-    BB_RELEASE(&said);
+    BB_RELEASE(&output);
     return status;
 }
 
-static bb_status take_image(nvrtcProgram program, char **out)
+static bb_status read_image(nvrtcProgram program, char **out)
 {
     bb_status status = BB_OK;
     char *image = NULL;
@@ -106,12 +106,12 @@ bb_status bb_nvrtc_compile(const char *source, const char *architecture, bb_text
     (void)snprintf(target, sizeof target, "--gpu-architecture=%.32s", architecture);
     NVRTC_TRY(nvrtcCreateProgram(&program, source, "source.cu", 0, NULL, NULL));
     const nvrtcResult result = nvrtc.nvrtcCompileProgram(program, OPTIONS, options);
-    BB_TRY(take_log(program, log));
+    BB_TRY(read_log(program, log));
     BB_REQUIRE(result != NVRTC_ERROR_INVALID_OPTION, BB_UNSUPPORTED,
                "this NVRTC does not compile for %s: %.200s", architecture, bb_text_string(log));
     BB_TRY(result == NVRTC_ERROR_COMPILATION ? bb_build_fail("NVRTC", log) : BB_OK);
     BB_TRY(check(result, "nvrtcCompileProgram", __LINE__));
-    BB_TRY(take_image(program, image));
+    BB_TRY(read_image(program, image));
 done:
     if (program != NULL) {
         (void)nvrtc.nvrtcDestroyProgram(&program);

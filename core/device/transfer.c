@@ -27,7 +27,7 @@ static bool is_shared(const bb_transfer *transfer)
     return transfer->bytes == USUAL_BYTES && bb_device_kind_of(transfer->device) == BB_DEVICE_CUDA;
 }
 
-static bb_status take_buffer(const bb_transfer *transfer, void **out)
+static bb_status acquire_buffer(const bb_transfer *transfer, void **out)
 {
     (void)pthread_mutex_lock(&spares.lock);
     if (is_shared(transfer) && spares.count > 0) {
@@ -37,7 +37,7 @@ static bb_status take_buffer(const bb_transfer *transfer, void **out)
     return *out != NULL ? BB_OK : bb_device_host_allocate(transfer->device, transfer->bytes, out);
 }
 
-static void leave_buffer(const bb_transfer *transfer, void **buffer)
+static void release_buffer(const bb_transfer *transfer, void **buffer)
 {
     (void)pthread_mutex_lock(&spares.lock);
     if (*buffer != NULL && is_shared(transfer) && spares.count < SPARES) {
@@ -56,8 +56,8 @@ bb_status bb_transfer_create(bb_device *device, size_t bytes, bb_transfer **out)
     BB_TRY(BB_ZEROED(1, &transfer));
     transfer->device = device;
     transfer->bytes = bytes > 0 ? bytes : USUAL_BYTES;
-    BB_TRY(take_buffer(transfer, &transfer->buffers[0]));
-    BB_TRY(take_buffer(transfer, &transfer->buffers[1]));
+    BB_TRY(acquire_buffer(transfer, &transfer->buffers[0]));
+    BB_TRY(acquire_buffer(transfer, &transfer->buffers[1]));
     *out = transfer;
     transfer = NULL;
 done:
@@ -71,7 +71,7 @@ void bb_transfer_destroy(bb_transfer **transfer)
         return;
     }
     for (int b = 0; b < 2; ++b) {
-        leave_buffer(*transfer, &(*transfer)->buffers[b]);
+        release_buffer(*transfer, &(*transfer)->buffers[b]);
     }
     BB_RELEASE(transfer);
 }

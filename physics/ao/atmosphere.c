@@ -84,7 +84,7 @@ static void read_layers(const bb_atmosphere_config *config, bb_atmosphere *atmos
 }
 
 // r0 to rescale to, or NaN: the user's, directly or by the seeing, else the profile's own.
-static double wanted_r0(const bb_atmosphere_config *config)
+static double target_r0(const bb_atmosphere_config *config)
 {
     if (config->seeing_arcsec > 0.0) {
         return bb_atmosphere_r0_of_seeing(config->seeing_arcsec,
@@ -131,7 +131,7 @@ bb_status bb_atmosphere_create(const bb_atmosphere_config *config, double zenith
     BB_TRY(BB_ALLOCATE(made.layer_count, &made.wind_m_per_s));
     BB_TRY(bb_structure_table_create(config->outer_scale_m, &made.structure));
     read_layers(config, &made);
-    const double r0_m = wanted_r0(config);
+    const double r0_m = target_r0(config);
     const double rescale = isnan(r0_m) ? 1.0 : pow(r0_m, -5.0 / 3.0) / total_strength(&made);
     for (bb_index l = 0; l < made.layer_count; ++l) {
         made.height_m[l] *= made.airmass;

@@ -228,7 +228,7 @@ done:
 }
 
 // Quarter turns are exact, so that they permute a covariance.
-static void turn_by(double angle_deg, double *cosine, double *sine)
+static void rotation(double angle_deg, double *cosine, double *sine)
 {
     static const double steps[] = {1.0, 0.0, -1.0, 0.0};
     const double quarters = angle_deg / 90.0;
@@ -250,7 +250,7 @@ static bb_sensor_frame make_frame(const bb_ao_config *config, bb_index lenslets,
     bb_sensor_frame frame = {.half_lenslet_m = 0.5 * diameter_m / (double)lenslets, .cosine = 1.0};
     if (guide != NULL) {
         frame.half_lenslet_m *= guide->magnification;
-        turn_by(guide->rotation_deg, &frame.cosine, &frame.sine);
+        rotation(guide->rotation_deg, &frame.cosine, &frame.sine);
         frame.shift_x_m = guide->shift_x_m;
         frame.shift_y_m = guide->shift_y_m;
     }

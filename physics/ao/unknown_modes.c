@@ -57,7 +57,7 @@ static double *place(const bb_unknown_modes *modes, const bb_sensor *sensor, int
     return modes->vectors + (sensor->first + axis * sensor->count + i) * modes->columns + column;
 }
 
-static void put_tilts(const bb_sensor *sensor, bb_index column, bb_unknown_modes *modes)
+static void fill_tilts(const bb_sensor *sensor, bb_index column, bb_unknown_modes *modes)
 {
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
         for (bb_index i = 0; i < sensor->count; ++i) {
@@ -67,8 +67,8 @@ static void put_tilts(const bb_sensor *sensor, bb_index column, bb_unknown_modes
 }
 
 // Slopes per metre of height, along the axes of the grid.
-static void put_focus(const bb_sensor *sensor, double airmass, bb_index column,
-                      bb_unknown_modes *modes)
+static void fill_focus(const bb_sensor *sensor, double airmass, bb_index column,
+                       bb_unknown_modes *modes)
 {
     const double range_m = sensor->star.altitude_m;
     const double scale = -BB_ARCSEC_PER_RADIAN * airmass / (range_m * range_m);
@@ -85,7 +85,7 @@ static void put_focus(const bb_sensor *sensor, double airmass, bb_index column,
 }
 
 // Slopes of aberrations of a nanometre rms each.
-static void put_aberrations(const bb_sensor *sensor, bb_index column, bb_unknown_modes *modes)
+static void fill_aberrations(const bb_sensor *sensor, bb_index column, bb_unknown_modes *modes)
 {
     const double scale = 1e-9 * BB_ARCSEC_PER_RADIAN / sensor->size_m;
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
@@ -101,7 +101,8 @@ static void put_aberrations(const bb_sensor *sensor, bb_index column, bb_unknown
 }
 
 // Sets the variance of the next `count` modes and returns their first index.
-static bb_index take(bb_unknown_modes *modes, bb_index *column, bb_index count, double variance)
+static bb_index set_variances(bb_unknown_modes *modes, bb_index *column, bb_index count,
+                              double variance)
 {
     const bb_index first = *column;
     while (*column < first + count) {
@@ -122,18 +123,20 @@ bb_status bb_unknown_modes_create(const bb_sensor_array *array, double airmass,
     for (bb_index s = 0; s < array->sensor_count; ++s) {
         const bb_sensor *sensor = &array->sensors[s];
         if (has_tilts(sensor, config)) {
-            put_tilts(sensor, take(&modes, &column, 2, config->tilt_arcsec2), &modes);
+            fill_tilts(sensor, set_variances(&modes, &column, 2, config->tilt_arcsec2), &modes);
         }
     }
     for (bb_index s = 0; s < array->sensor_count; ++s) {
         const bb_sensor *sensor = &array->sensors[s];
         if (has_focus(sensor, config)) {
-            put_focus(sensor, airmass, take(&modes, &column, 1, config->sodium_height_m2), &modes);
+            fill_focus(sensor, airmass, set_variances(&modes, &column, 1, config->sodium_height_m2),
+                       &modes);
         }
     }
     for (bb_index s = 0; config->reference_nm2 > 0.0 && s < array->sensor_count; ++s) {
-        put_aberrations(&array->sensors[s],
-                        take(&modes, &column, BB_REFERENCE_MODES, config->reference_nm2), &modes);
+        fill_aberrations(&array->sensors[s],
+                         set_variances(&modes, &column, BB_REFERENCE_MODES, config->reference_nm2),
+                         &modes);
     }
     *out = modes;
     modes = (bb_unknown_modes){0};

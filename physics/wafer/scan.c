@@ -136,7 +136,7 @@ static int compare(const void *a, const void *b)
 }
 
 // Sorts `values` and removes duplicates; returns the number left.
-static bb_index keep_distinct(double *values, bb_index count)
+static bb_index remove_duplicates(double *values, bb_index count)
 {
     bb_index kept = 0;
     qsort(values, (size_t)count, sizeof *values, compare);
@@ -232,8 +232,8 @@ bb_status bb_dose_map_create(const bb_scan_config *config, bb_dose_map **out)
         x[i] = points[i].x_mm;
         y[i] = points[i].y_mm;
     }
-    map->columns = keep_distinct(x, count);
-    map->rows = keep_distinct(y, count);
+    map->columns = remove_duplicates(x, count);
+    map->rows = remove_duplicates(y, count);
     BB_TRY(fill(config, x, y, map));
     BB_TRY(BB_ALLOCATE(map->columns + 1, &map->x));
     BB_TRY(BB_ALLOCATE(map->rows + 1, &map->y));

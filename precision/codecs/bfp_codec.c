@@ -205,11 +205,11 @@ static const bb_codec_ops operations = {
     .round = round_one,
 };
 
-static const char *const taken[] = {"bits", "block", "rounding", NULL};
+static const char *const shared_keys[] = {"bits", "block", "rounding", NULL};
 
 const bb_codec_row bb_bfp_row = {
     .name = "bfp",
-    .takes = taken,
+    .shared_keys = shared_keys,
     .bits = {BB_BFP_LEAST_BITS, BB_BFP_MOST_BITS},
     .defaults = {.block = BB_BLOCK},
     .form = BB_FORM_BLOCKS,

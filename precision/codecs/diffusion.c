@@ -9,7 +9,7 @@
 
 // Remaining errors of the neighbours: to the left, above, and above left.
 typedef struct front {
-    double beside, corner;
+    double left, corner;
     double limit;
     double *above; // [across]: the line above from here on, this line before
 } front;
@@ -17,10 +17,10 @@ typedef struct front {
 // Value plus the errors of its neighbours, the left one last because it is available last.
 static inline double with_incoming(const front *queue, bb_index i, double value)
 {
-    return (value + (queue->above[i] - queue->corner)) + queue->beside;
+    return (value + (queue->above[i] - queue->corner)) + queue->left;
 }
 
-static inline void leave(front *queue, bb_index i, double error)
+static inline void store_error(front *queue, bb_index i, double error)
 {
     double kept = error;
     if (fabs(error) > queue->limit) { // rare: a value was clipped
@@ -28,12 +28,12 @@ static inline void leave(front *queue, bb_index i, double error)
     }
     queue->corner = queue->above[i];
     queue->above[i] = kept;
-    queue->beside = kept;
+    queue->left = kept;
 }
 
 static inline void begin_line(front *queue)
 {
-    queue->beside = 0.0;
+    queue->left = 0.0;
     queue->corner = 0.0;
 }
 
@@ -73,7 +73,7 @@ bb_index bb_diffusion_format(bb_format format, double scale, const double *value
             const double value = scale * values[line + i];
             if (value == 0.0 || !(fabs(value) <= maximum)) {
                 out[line + i] = value;
-                leave(&queue, i, with_incoming(&queue, i, 0.0));
+                store_error(&queue, i, with_incoming(&queue, i, 0.0));
                 continue;
             }
             const double wanted = with_incoming(&queue, i, value);
@@ -81,7 +81,7 @@ bb_index bb_diffusion_format(bb_format format, double scale, const double *value
             rounded = copysign(rounded > maximum ? maximum : rounded, wanted);
             out[line + i] = rounded;
             underflowed += rounded == 0.0 && fabs(value) <= 0.5 * spacing;
-            leave(&queue, i, wanted - rounded);
+            store_error(&queue, i, wanted - rounded);
         }
     }
     return underflowed;
@@ -158,7 +158,7 @@ bb_index bb_diffusion_bfp(int bits, double scale, const double *values, bb_index
         const double value = scale * values[j];
         if (value == 0.0 || per_unit == 0.0) {
             out[j] = value;
-            leave(&queue, i, with_incoming(&queue, i, 0.0));
+            store_error(&queue, i, with_incoming(&queue, i, 0.0));
             continue;
         }
         const double wanted = with_incoming(&queue, i, value);
@@ -168,7 +168,7 @@ bb_index bb_diffusion_bfp(int bits, double scale, const double *values, bb_index
         mantissa = (mantissa + 0x1.8p52) - 0x1.8p52; // to the nearest integer, ties to even
         out[j] = mantissa * unit;
         underflowed += mantissa == 0.0 && unit == 0x1p-126 && fabs(value) <= 0x1p-127;
-        leave(&queue, i, wanted - mantissa * unit);
+        store_error(&queue, i, wanted - mantissa * unit);
     }
     return underflowed;
 }

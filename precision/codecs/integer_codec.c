@@ -266,11 +266,11 @@ float bb_coded_matrix_row_step(const bb_coded_matrix *matrix, bb_index row)
     return *step_at(matrix, row);
 }
 
-static const char *const taken[] = {"bits", NULL};
+static const char *const shared_keys[] = {"bits", NULL};
 
 const bb_codec_row bb_integer_row = {
     .name = "integer",
-    .takes = taken,
+    .shared_keys = shared_keys,
     .keys = keys,
     .key_count = sizeof keys / sizeof keys[0],
     .bits = {LEAST_BITS, MOST_BITS},

@@ -420,13 +420,13 @@ static const bb_codec_ops operations = {
     .decode_f64 = decode_f64,
 };
 
-static const char *const taken[] = {
+static const char *const shared_keys[] = {
     "bits", "tolerance", "tolerance_of_range", "band_lines", "tile_columns", "tile_rows", NULL};
 
 const bb_codec_row bb_low_rank_row = {
     .name = "low_rank",
     .title = "low rank",
-    .takes = taken,
+    .shared_keys = shared_keys,
     .keys = keys,
     .key_count = sizeof keys / sizeof keys[0],
     .defaults = {.band_lines = 12, .tile_columns = 32, .tile_rows = 20},

@@ -26,7 +26,7 @@ bb_index bb_low_rank_tile_most_terms(bb_index rows, bb_index cells)
 }
 
 // Takes `count` doubles from the workspace, rounded up to cache lines.
-static double *take(double **next, bb_index count)
+static double *carve(double **next, bb_index count)
 {
     double *out = *next;
     *next += (count + 7) / 8 * 8;
@@ -40,18 +40,18 @@ bb_low_rank_room bb_low_rank_room_in(void *memory, bb_index rows, bb_index cells
     return (bb_low_rank_room){.rows = rows,
                               .cells = cells,
                               .rank = rank,
-                              .tile = take(&next, rows * cells),
-                              .rest = take(&next, rows * cells),
-                              .q = take(&next, rows * rank),
-                              .b = take(&next, cells * rank),
-                              .left = take(&next, rows * rank),
-                              .right = take(&next, cells * rank),
-                              .core = take(&next, rank * rank),
-                              .sigma = take(&next, rank),
-                              .rounding = take(&next, rank),
-                              .tau = take(&next, rank),
-                              .work = take(&next, 2 * (rows + cells)),
-                              .live = take(&next, cells)};
+                              .tile = carve(&next, rows * cells),
+                              .rest = carve(&next, rows * cells),
+                              .q = carve(&next, rows * rank),
+                              .b = carve(&next, cells * rank),
+                              .left = carve(&next, rows * rank),
+                              .right = carve(&next, cells * rank),
+                              .core = carve(&next, rank * rank),
+                              .sigma = carve(&next, rank),
+                              .rounding = carve(&next, rank),
+                              .tau = carve(&next, rank),
+                              .work = carve(&next, 2 * (rows + cells)),
+                              .live = carve(&next, cells)};
 }
 
 size_t bb_low_rank_room_bytes(bb_index rows, bb_index cells)
@@ -116,7 +116,7 @@ static void find_live(task *work)
 }
 
 // Multiplies the mean over the nonzero columns by `factor`.
-static void weigh(const task *work, double factor, double *row)
+static void scale_mean(const task *work, double factor, double *row)
 {
     const double *live = work->room->live;
     double sum = 0.0;
@@ -171,7 +171,7 @@ static void apply_norm(const task *work, bb_index count, double *rows)
 }
 
 // Norm of the errors [m][n] that the tolerance bounds; overwrites them.
-static double price_of(const task *work, double *errors)
+static double error_of(const task *work, double *errors)
 {
     if (work->room->norm.factor != NULL) {
         apply_norm(work, work->m, errors);
@@ -179,7 +179,7 @@ static double price_of(const task *work, double *errors)
     return norm(errors, (bb_index)work->m * work->n);
 }
 
-static void weigh_tile(const task *work)
+static void apply_weights(const task *work)
 {
     double *rest = work->room->rest;
     if (work->room->norm.factor != NULL) {
@@ -187,12 +187,12 @@ static void weigh_tile(const task *work)
         return;
     }
     for (bb_index i = 0; i < work->m; ++i) {
-        weigh(work, sqrt(work->count), rest + i * work->n);
+        scale_mean(work, sqrt(work->count), rest + i * work->n);
     }
 }
 
 // Removes the weights from the right vectors.
-static void unweigh_terms(const task *work)
+static void remove_weights(const task *work)
 {
     const bb_low_rank_norm *norms = &work->room->norm;
     double *right = work->room->right;
@@ -202,7 +202,7 @@ static void unweigh_terms(const task *work)
         return;
     }
     for (bb_index i = 0; i < work->rank; ++i) {
-        weigh(work, 1.0 / sqrt(work->count), right + i * work->n);
+        scale_mean(work, 1.0 / sqrt(work->count), right + i * work->n);
     }
 }
 
@@ -213,7 +213,7 @@ static bb_status find_range(task *work)
     double enough = work->limit;
     work->rank = 0;
     memcpy(work->room->rest, work->room->tile, (size_t)work->m * (size_t)work->n * sizeof(double));
-    weigh_tile(work);
+    apply_weights(work);
     work->remainder = norm(work->room->rest, (bb_index)work->m * work->n);
     for (int step = FIRST; work->rank < limit && work->remainder > enough;) {
         enough = 0.125 * work->limit;
@@ -235,7 +235,7 @@ static bb_status order_terms(task *work)
     BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgesdd failed for a tile: info %d", (int)info);
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, work->m, k, k, 1.0, room->q, work->m,
                 room->core, k, 0.0, room->left, work->m);
-    unweigh_terms(work);
+    remove_weights(work);
 done:
     return status;
 }
@@ -280,7 +280,7 @@ static double split(double sigma, int *exponent)
 }
 
 // Squared error of a row in the norm; overwrites `decoded`.
-static double price_of_row(const task *work, const double *exact, double *decoded)
+static double row_error(const task *work, const double *exact, double *decoded)
 {
     for (int j = 0; j < work->n; ++j) {
         decoded[j] -= exact[j];
@@ -291,7 +291,7 @@ static double price_of_row(const task *work, const double *exact, double *decode
 }
 
 // Squared error that each term would have in fp16.
-static void foresee_rounding(const task *work)
+static void estimate_rounding(const task *work)
 {
     const bb_low_rank_room *room = work->room;
     uint16_t *words = (uint16_t *)(void *)(room->work + room->rows + room->cells);
@@ -304,7 +304,7 @@ static void foresee_rounding(const task *work)
         double of_v = store(room->right + (bb_index)i * work->n, work->n, 1.0, BB_FORMAT_FP16,
                             words, room->work, &unused);
         if (room->norm.factor != NULL) {
-            of_v = price_of_row(work, room->right + (bb_index)i * work->n, room->work);
+            of_v = row_error(work, room->right + (bb_index)i * work->n, room->work);
         }
         room->rounding[i] = ldexp(of_u + significand * significand * of_v, 2 * exponent);
     }
@@ -385,7 +385,7 @@ static bb_status round_terms(const task *work, int terms, int wide, bb_low_rank_
     memcpy(room->rest, room->tile, (size_t)m * (size_t)n * sizeof(double));
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, m, terms, -1.0, room->b, n, room->q, m,
                 1.0, room->rest, n);
-    out->error = price_of(work, room->rest);
+    out->error = error_of(work, room->rest);
 done:
     return status;
 }
@@ -401,14 +401,14 @@ static bb_status factorise(task *work, bool *held, bb_low_rank_form *out)
     if (work->rank == 0) { // the whole tile is below the tolerance
         memcpy(work->room->rest, work->room->tile,
                (size_t)work->m * (size_t)work->n * sizeof(double));
-        out->error = price_of(work, work->room->rest);
+        out->error = error_of(work, work->room->rest);
         *held = true;
     }
     if (work->rank == 0 || !(budget > 0.0)) {
         goto done;
     }
     BB_TRY(order_terms(work));
-    foresee_rounding(work);
+    estimate_rounding(work);
     for (int i = 0; i < TRIES && !*held && choose(work, 0.99 * budget, &terms, &wide); ++i) {
         bb_low_rank_form_release(out);
         BB_TRY(round_terms(work, terms, wide, out));
@@ -433,7 +433,7 @@ static bb_status store_dense(const task *work, bb_format format, bb_low_rank_for
         const double *row = room->tile + i * work->n;
         const double plain =
             store(row, work->n, 1.0, format, row_of_v(out, i, work->n), room->work, &e);
-        squared += room->norm.factor == NULL ? plain : price_of_row(work, row, room->work);
+        squared += room->norm.factor == NULL ? plain : row_error(work, row, room->work);
         out->scale[i] = (float)ldexp(1.0, -e);
     }
     out->error = sqrt(squared);

@@ -152,7 +152,7 @@ static const char *const narrow_keys[] = {"rounding", NULL};
 
 #define PLAIN_ROW(format, taken)                                                                   \
     const bb_codec_row bb_##format##_row = {.name = #format,                                       \
-                                            .takes = (taken),                                      \
+                                            .shared_keys = (taken),                                \
                                             .form = BB_FORM_WORDS,                                 \
                                             .takes_row_scale = true,                               \
                                             .sums_in_runs = true,                                  \

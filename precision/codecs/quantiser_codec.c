@@ -257,11 +257,11 @@ static const bb_codec_ops operations = {
     .round = round_one,
 };
 
-static const char *const taken[] = {"block", "tolerance", "tolerance_of_range", NULL};
+static const char *const shared_keys[] = {"block", "tolerance", "tolerance_of_range", NULL};
 
 const bb_codec_row bb_quantiser_row = {
     .name = "quantiser",
-    .takes = taken,
+    .shared_keys = shared_keys,
     .defaults = {.block = BB_BLOCK},
     .form = BB_FORM_QUOTIENTS,
     .unit = BB_BLOCK,

@@ -350,8 +350,8 @@ static const bb_codec_ops operations = {
     .decode_f64 = decode_f64,
 };
 
-static const char *const taken[] = {"tolerance",    "tolerance_of_range", "band_lines",
-                                    "tile_columns", "tile_rows",          NULL};
+static const char *const shared_keys[] = {"tolerance",    "tolerance_of_range", "band_lines",
+                                          "tile_columns", "tile_rows",          NULL};
 
 // clang-format off
 static const bb_key keys[] = {
@@ -364,7 +364,7 @@ static const bb_key keys[] = {
 
 const bb_codec_row bb_transform_stream_row = {
     .name = "transform",
-    .takes = taken,
+    .shared_keys = shared_keys,
     .keys = keys,
     .key_count = sizeof keys / sizeof keys[0],
     .defaults = {.band_lines = 9, .band_columns = 7, .tile_columns = 8, .tile_rows = 10},

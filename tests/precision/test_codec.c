@@ -213,8 +213,8 @@ TEST(the_schema_has_every_key_of_a_row)
         const bb_codec_row *row = bb_codec_row_of(&config);
         assert_int_equal(bb_codec_find(row->name), codec);
         assert_string_equal(keys[0].choices[codec], row->name);
-        for (int t = 0; row->takes != NULL && row->takes[t] != NULL; ++t) {
-            assert_string_equal(schema_key(row->takes[t])->name, row->takes[t]);
+        for (int t = 0; row->shared_keys != NULL && row->shared_keys[t] != NULL; ++t) {
+            assert_string_equal(schema_key(row->shared_keys[t])->name, row->shared_keys[t]);
         }
         for (bb_index k = 0; k < row->key_count; ++k) {
             const bb_key *found = schema_key(row->keys[k].name);

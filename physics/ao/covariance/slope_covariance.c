@@ -281,7 +281,7 @@ double bb_slope_covariance_entries(const bb_sensor_array *rows, const bb_sensor_
 }
 
 // Number of entries without a table, with those of averaged gradients weighted by their cost.
-static double weigh_direct(const bb_sensor_array *rows, const bb_sensor_array *columns,
+static double count_direct(const bb_sensor_array *rows, const bb_sensor_array *columns,
                            double averaged)
 {
     double entries = 0.0;
@@ -301,7 +301,7 @@ static double weigh_direct(const bb_sensor_array *rows, const bb_sensor_array *c
 double bb_slope_covariance_direct_entries(const bb_sensor_array *rows,
                                           const bb_sensor_array *columns)
 {
-    return weigh_direct(rows, columns, 1.0);
+    return count_direct(rows, columns, 1.0);
 }
 
 bb_need bb_slope_covariance_need(const bb_sensor_array *rows, const bb_sensor_array *columns,
@@ -339,7 +339,7 @@ static const double averaged_evaluations = 20.0;
 bb_need bb_slope_covariance_fill_need(const bb_sensor_array *rows, const bb_sensor_array *columns,
                                       double threads)
 {
-    const double direct = weigh_direct(rows, columns, averaged_evaluations);
+    const double direct = count_direct(rows, columns, averaged_evaluations);
     const double layers = (double)rows->layer_count;
     bb_need need = bb_structure_table_add_need(direct * layers); // ends that blocks do not share
     double edge = 0.0;

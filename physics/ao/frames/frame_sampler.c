@@ -415,8 +415,8 @@ void bb_frame_clear(const bb_frame_sampler *sampler, int parts, bb_frame *frame)
     }
 }
 
-static bb_status show_guides(const bb_frame_sampler *sampler, bb_index index,
-                             const bb_amplitude *amplitudes, bb_frame *frame)
+static bb_status add_guides(const bb_frame_sampler *sampler, bb_index index,
+                            const bb_amplitude *amplitudes, bb_frame *frame)
 {
     bb_status status = BB_OK;
     const bb_index sensors = sampler->tomography->guides.sensor_count;
@@ -429,8 +429,8 @@ done:
     return status;
 }
 
-static bb_status show_targets(const bb_frame_sampler *sampler, bb_index index,
-                              const bb_amplitude *amplitudes, bb_frame *frame)
+static bb_status add_targets(const bb_frame_sampler *sampler, bb_index index,
+                             const bb_amplitude *amplitudes, bb_frame *frame)
 {
     bb_status status = BB_OK;
     const bb_tomography *tomography = sampler->tomography;
@@ -480,10 +480,10 @@ bb_status bb_frame_show(const bb_frame_sampler *sampler, int parts, bb_index ind
 {
     bb_status status = BB_OK;
     if ((parts & BB_FRAME_GUIDES) != 0) {
-        BB_TRY(show_guides(sampler, index, amplitudes, frame));
+        BB_TRY(add_guides(sampler, index, amplitudes, frame));
     }
     if ((parts & BB_FRAME_TARGETS) != 0) {
-        BB_TRY(show_targets(sampler, index, amplitudes, frame));
+        BB_TRY(add_targets(sampler, index, amplitudes, frame));
     }
 done:
     return status;

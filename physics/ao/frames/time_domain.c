@@ -410,8 +410,8 @@ void bb_flow_sampler_start(bb_flow_sampler *flow, uint64_t seed, uint64_t number
     }
 }
 
-static bb_status show(const bb_flow_sampler *flow, int part, double time_s, double exposure_s,
-                      bb_index index, bb_frame *frame)
+static bb_status evaluate_screen(const bb_flow_sampler *flow, int part, double time_s,
+                                 double exposure_s, bb_index index, bb_frame *frame)
 {
     bb_status status = BB_OK;
     const double *wind = flow->wind[index * bb_frame_sampler_layers(flow->sampler) / flow->screens];
@@ -431,10 +431,10 @@ bb_status bb_flow_sampler_sample(bb_flow_sampler *flow, int parts, double time_s
     bb_frame_clear(flow->sampler, parts, frame);
     for (bb_index index = 0; index < flow->screens; ++index) {
         if ((parts & BB_FRAME_GUIDES) != 0) {
-            BB_TRY(show(flow, BB_FRAME_GUIDES, time_s, exposure_s, index, frame));
+            BB_TRY(evaluate_screen(flow, BB_FRAME_GUIDES, time_s, exposure_s, index, frame));
         }
         if ((parts & BB_FRAME_TARGETS) != 0) {
-            BB_TRY(show(flow, BB_FRAME_TARGETS, time_s, 0.0, index, frame));
+            BB_TRY(evaluate_screen(flow, BB_FRAME_TARGETS, time_s, 0.0, index, frame));
         }
     }
     bb_frame_finish(flow->sampler, parts, seed, noise_number, frame);

@@ -186,7 +186,7 @@ static bb_index likest(const problem *p, bb_index l)
 }
 
 // Separability of the layers: `own`, `condition`, and an outcome if it is too small.
-static bb_status judge(const problem *p, bb_learned_profile *out)
+static bb_status check_separability(const problem *p, bb_learned_profile *out)
 {
     bb_status status = BB_OK;
     bb_index weakest = 0;
@@ -377,7 +377,7 @@ done:
 }
 
 // Completes the result at the outer scale found.
-static bb_status conclude(const bb_learn_task *task, bb_learned_profile *out)
+static bb_status complete_result(const bb_learn_task *task, bb_learned_profile *out)
 {
     bb_status status = BB_OK;
     const bool fitted = task->outer_scale_low_m < task->outer_scale_high_m;
@@ -390,7 +390,7 @@ static bb_status conclude(const bb_learn_task *task, bb_learned_profile *out)
         BB_TRY(create_around(task, out->outer_scale_m, around));
     }
     BB_TRY(create_problem(task, &layers, fitted ? around : NULL, &p));
-    BB_TRY(judge(&p, out));
+    BB_TRY(check_separability(&p, out));
     if (out->outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
@@ -426,7 +426,7 @@ done:
 }
 
 // Checks one outer scale first, so that a hopeless problem is not searched.
-static bb_status judge_first(const bb_learn_task *task, bb_learned_profile *out)
+static bb_status check_first_scale(const bb_learn_task *task, bb_learned_profile *out)
 {
     bb_status status = BB_OK;
     const double middle = sqrt(task->outer_scale_low_m * task->outer_scale_high_m);
@@ -439,7 +439,7 @@ static bb_status judge_first(const bb_learn_task *task, bb_learned_profile *out)
         BB_TRY(bb_learn_source_check(&task->source[s], n));
     }
     BB_TRY(create_problem(task, &layers, NULL, &p));
-    BB_TRY(judge(&p, out));
+    BB_TRY(check_separability(&p, out));
 done:
     release_problem(&p);
     bb_learn_layers_release(&layers);
@@ -487,14 +487,14 @@ bb_status bb_learn_fit(const bb_learn_task *task, bb_learned_profile *out)
                "learn: outer scale from %g to %g m, expected a positive, increasing range",
                task->outer_scale_low_m, task->outer_scale_high_m);
     BB_TRY(create_profile(task, &profile));
-    BB_TRY(judge_first(task, &profile));
+    BB_TRY(check_first_scale(task, &profile));
     profile.outer_scale_m = task->outer_scale_low_m;
     if (profile.outcome.kind == BB_OUTCOME_OK &&
         task->outer_scale_low_m < task->outer_scale_high_m) {
         BB_TRY(find_outer_scale(task, &profile));
     }
     if (profile.outcome.kind == BB_OUTCOME_OK) {
-        BB_TRY(conclude(task, &profile));
+        BB_TRY(complete_result(task, &profile));
     }
     for (bb_index l = 0; profile.outcome.kind != BB_OUTCOME_OK && l < profile.layer_count; ++l) {
         profile.strength[l] = profile.sigma[l] = profile.outer_scale_m = NAN;

@@ -182,7 +182,7 @@ done:
     return status;
 }
 
-static bb_status keep_projector(const char *key, const bb_deformable_mirror *mirror)
+static bb_status cache_projector(const char *key, const bb_deformable_mirror *mirror)
 {
     bb_status status = BB_OK;
     const bb_index items = mirror->actuator_count * mirror->measurement_count;
@@ -257,7 +257,7 @@ bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, 
         BB_TRY(make_projector(pupil, &mirror));
     }
     if (!found && pupil->mask == NULL) {
-        BB_TRY(keep_projector(bb_text_string(&key), &mirror));
+        BB_TRY(cache_projector(bb_text_string(&key), &mirror));
     }
     *out = mirror;
     mirror = (bb_deformable_mirror){0};

@@ -33,7 +33,7 @@ done:
 }
 
 // Lagrange weights of the cubic through four samples at 0, 1, 2, 3, `t` from the first.
-static void weigh(double t, double weight[BB_INFLUENCE_POINTS])
+static void lagrange_weights(double t, double weight[BB_INFLUENCE_POINTS])
 {
     weight[0] = -(t - 1.0) * (t - 2.0) * (t - 3.0) / 6.0;
     weight[1] = t * (t - 2.0) * (t - 3.0) / 2.0;
@@ -54,7 +54,7 @@ static bb_index find_axis(bb_index count, double spacing_m, double distance_m,
         return 0;
     }
     const double first = fmin(fmax(floor(sample) - 1.0, 0.0), last);
-    weigh(sample - first, weight);
+    lagrange_weights(sample - first, weight);
     return (bb_index)first;
 }
 

@@ -39,7 +39,7 @@ static void stack_up(const bb_mirror_commands *commands, double *stacked)
 }
 
 // Converts the pseudo-inverse of the stacked matrices to F w_p D_p^T.
-static void weigh_projector(bb_mirror_commands *commands)
+static void scale_projector(bb_mirror_commands *commands)
 {
     double *next = commands->projector;
     for (bb_index a = 0; a < commands->stack.actuator_count; ++a) {
@@ -82,7 +82,7 @@ static bb_status project(bb_mirror_commands *commands)
     BB_TRY(bb_mirror_projector_make(commands->slope_count, actuators, commands->condition, &places,
                                     stacked, commands->projector, &commands->dropped_modes,
                                     &commands->weak));
-    weigh_projector(commands);
+    scale_projector(commands);
 done:
     BB_RELEASE(&stacked);
     BB_RELEASE(&from_axis);
@@ -285,7 +285,7 @@ typedef struct seeing {
     bb_index actuators, n;
 } seeing;
 
-static bb_status see(void *context, bb_index begin, bb_index end)
+static bb_status multiply_rows(void *context, bb_index begin, bb_index end)
 {
     const seeing *work = context;
     const int n = (int)work->n;
@@ -300,7 +300,7 @@ bb_status bb_mirror_commands_apply_influence(const bb_mirror_commands *commands,
                                              bb_index n, const double *m, double *r)
 {
     seeing work = {commands->interaction[target], m, r, commands->stack.actuator_count, n};
-    return bb_thread_ranges(commands->slopes[target], ROWS, see, &work);
+    return bb_thread_ranges(commands->slopes[target], ROWS, multiply_rows, &work);
 }
 
 enum { POLYNOMIALS = 6 };
@@ -385,7 +385,7 @@ done:
 }
 
 // Completes a mode; returns whether it is a plate-scale mode near the condition.
-static bool matters(const bb_mirror_commands *commands, bb_plate_mode *mode)
+static bool complete_mode(const bb_mirror_commands *commands, bb_plate_mode *mode)
 {
     const double step = mode->ratio * commands->condition;
     double sum = 0.0;
@@ -413,7 +413,7 @@ bb_status bb_plate_modes_find(const bb_mirror_commands *commands, bb_plate_mode 
         bb_plate_mode mode = modes[q];
         mode.ratio = weak->ratios[q];
         mode.dropped = q < commands->dropped_modes;
-        if (matters(commands, &mode)) {
+        if (complete_mode(commands, &mode)) {
             modes[found++] = mode;
         }
     }

@@ -17,7 +17,7 @@ typedef struct tridiagonal {
     bb_index size;
     double *reflected; // [size][size]
     double *diagonal;  // [size], beside [size], reflections [size]
-    double *beside;
+    double *off_diagonal;
     double *reflections;
     bb_index first;          // offset in the inversion's values
     bb_index dropped, found; // modes
@@ -117,7 +117,7 @@ static bb_status multiply(void *context, bb_index tile)
     return BB_OK;
 }
 
-static bb_status hold_info(lapack_int info, const char *name, bb_index k)
+static bb_status check_info(lapack_int info, const char *name, bb_index k)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(info == 0,
@@ -139,7 +139,7 @@ static void release_forms(inversion *work)
         tridiagonal *form = &work->forms[b];
         BB_RELEASE(&form->reflected);
         BB_RELEASE(&form->diagonal);
-        BB_RELEASE(&form->beside);
+        BB_RELEASE(&form->off_diagonal);
         BB_RELEASE(&form->reflections);
     }
 }
@@ -161,16 +161,16 @@ static bb_status reduce(void *context, bb_index block)
     }
     BB_TRY(BB_ALLOCATE(n * n + READ_AHEAD, &form->reflected));
     BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &form->diagonal));
-    BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &form->beside));
+    BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &form->off_diagonal));
     BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &form->reflections));
     BB_TRY(BB_ALLOCATE(n, &copy));
     memcpy(form->reflected, work->blocks[block], (size_t)(n * n) * sizeof *form->reflected);
-    BB_TRY(hold_info(LAPACKE_dsytrd(LAPACK_COL_MAJOR, 'L', k, form->reflected, k, form->diagonal,
-                                    form->beside, form->reflections),
-                     "dsytrd", n));
+    BB_TRY(check_info(LAPACKE_dsytrd(LAPACK_COL_MAJOR, 'L', k, form->reflected, k, form->diagonal,
+                                     form->off_diagonal, form->reflections),
+                      "dsytrd", n));
     memcpy(values, form->diagonal, (size_t)n * sizeof *values);
-    memcpy(copy, form->beside, (size_t)n * sizeof *copy);
-    BB_TRY(hold_info(LAPACKE_dsterf(k, values, copy), "dsterf", n));
+    memcpy(copy, form->off_diagonal, (size_t)n * sizeof *copy);
+    BB_TRY(check_info(LAPACKE_dsterf(k, values, copy), "dsterf", n));
 done:
     BB_RELEASE(&copy);
     return status;
@@ -222,13 +222,13 @@ static bb_status find_modes(void *context, bb_index block)
     BB_TRY(BB_ALLOCATE(n * form->found, &modes));
     BB_TRY(BB_ALLOCATE(n, &values));
     BB_TRY(BB_ALLOCATE(2 * form->found, &support));
-    BB_TRY(hold_info(LAPACKE_dstemr(LAPACK_COL_MAJOR, 'V', 'I', k, form->diagonal, form->beside,
-                                    0.0, 0.0, 1, wanted, &found, values, modes, k, wanted, support,
-                                    &precise),
-                     "dstemr", n));
-    BB_TRY(hold_info(LAPACKE_dormtr(LAPACK_COL_MAJOR, 'L', 'L', 'N', k, wanted, form->reflected, k,
-                                    form->reflections, modes, k),
-                     "dormtr", n));
+    BB_TRY(check_info(LAPACKE_dstemr(LAPACK_COL_MAJOR, 'V', 'I', k, form->diagonal,
+                                     form->off_diagonal, 0.0, 0.0, 1, wanted, &found, values, modes,
+                                     k, wanted, support, &precise),
+                      "dstemr", n));
+    BB_TRY(check_info(LAPACKE_dormtr(LAPACK_COL_MAJOR, 'L', 'L', 'N', k, wanted, form->reflected, k,
+                                     form->reflections, modes, k),
+                      "dormtr", n));
     for (bb_index q = 0; q < form->found; ++q) {
         const bb_index row = q < form->dropped ? form->row + q : form->weak_row + q - form->dropped;
         memcpy(work->modes + row * work->actuators + form->first, modes + q * n,
@@ -256,7 +256,7 @@ static bb_status factor(void *context, bb_index block)
         cblas_dsyr(CblasColMajor, CblasLower, k, work->largest - work->values[form->first + q],
                    work->modes + (form->row + q) * work->actuators + form->first, 1, matrix, k);
     }
-    return hold_info(LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', k, matrix, k), "dpotrf", k);
+    return check_info(LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', k, matrix, k), "dpotrf", k);
 }
 
 // Splits D^T D into blocks of parities; a single block is D^T D itself.
@@ -395,7 +395,7 @@ static int compare_squares(const void *a, const void *b)
 }
 
 // The modes found, in actuators, weakest first.
-static bb_status keep_weak(inversion *work, bb_weak_modes *weak)
+static bb_status copy_weak(inversion *work, bb_weak_modes *weak)
 {
     bb_status status = BB_OK;
     weak_mode *order = NULL;
@@ -444,7 +444,7 @@ bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double c
     BB_TRY(bb_thread_ranges(slopes, SOLVED, solve, &work));
     *dropped = work.dropped;
     if (weak != NULL) {
-        BB_TRY(keep_weak(&work, weak));
+        BB_TRY(copy_weak(&work, weak));
     }
 done:
     BB_RELEASE(&work.moved);

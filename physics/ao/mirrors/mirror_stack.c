@@ -40,7 +40,7 @@ static double outer_radius(const bb_ao_config *config, const bb_conjugate_config
 }
 
 // Positions of the grid's actuators, stored if the arrays are not NULL.
-static bb_index lay_grid(double pitch_m, double radius_m, double *x_m, double *y_m)
+static bb_index place_grid(double pitch_m, double radius_m, double *x_m, double *y_m)
 {
     const bb_index reach = (bb_index)floor(radius_m / pitch_m);
     bb_index count = 0;
@@ -76,7 +76,7 @@ static double count_actuators(const bb_ao_config *config, bb_index index)
     const double squares = BB_PI * radius * radius / (mirror->pitch_m * mirror->pitch_m);
     return squares > 2.0 * BB_MIRROR_STACK_MOST
                ? squares
-               : (double)lay_grid(mirror->pitch_m, radius, NULL, NULL);
+               : (double)place_grid(mirror->pitch_m, radius, NULL, NULL);
 }
 
 double bb_mirror_stack_actuators(const bb_ao_config *config)
@@ -95,7 +95,7 @@ bb_need bb_mirror_stack_need(const bb_ao_config *config)
 }
 
 // At the corners of the lenslets, as in deformable_mirror.h.
-static bb_status lay_corners(const bb_ao_config *config, bb_conjugate_mirror *mirror)
+static bb_status place_corners(const bb_ao_config *config, bb_conjugate_mirror *mirror)
 {
     bb_status status = BB_OK;
     const bb_pupil pupil = bb_ao_config_pupil(config);
@@ -120,14 +120,14 @@ done:
 static bb_status lay_out(const bb_ao_config *config, bb_index index, bb_conjugate_mirror *mirror)
 {
     bb_status status = BB_OK;
-    const bb_conjugate_config *asked = &config->mirrors[index];
-    const bool own = asked->influence.file != NULL;
+    const bb_conjugate_config *request = &config->mirrors[index];
+    const bool own = request->influence.file != NULL;
     BB_REQUIRE(!own || config->influences != NULL, BB_INTERNAL,
                "the influence functions of mirrors[%td].influence.file = %s have not been loaded",
-               index, asked->influence.file);
-    *mirror = (bb_conjugate_mirror){.height_m = asked->height_m,
-                                    .pitch_m = asked->pitch_m,
-                                    .coupling = asked->coupling,
+               index, request->influence.file);
+    *mirror = (bb_conjugate_mirror){.height_m = request->height_m,
+                                    .pitch_m = request->pitch_m,
+                                    .coupling = request->coupling,
                                     .stroke_m = stroke_m,
                                     .count = (bb_index)count_actuators(config, index)};
     BB_TRY(BB_ALLOCATE(mirror->count, &mirror->x_m));
@@ -138,11 +138,11 @@ static bb_status lay_out(const bb_ao_config *config, bb_index index, bb_conjugat
         bb_influence_cube_centres(mirror->cube, mirror->x_m, mirror->y_m);
         goto done;
     }
-    mirror->coupling = isnan(asked->coupling) ? BB_DEFORMABLE_MIRROR_COUPLING : asked->coupling;
-    if (isnan(asked->pitch_m)) {
-        BB_TRY(lay_corners(config, mirror));
+    mirror->coupling = isnan(request->coupling) ? BB_DEFORMABLE_MIRROR_COUPLING : request->coupling;
+    if (isnan(request->pitch_m)) {
+        BB_TRY(place_corners(config, mirror));
     } else {
-        (void)lay_grid(asked->pitch_m, outer_radius(config, asked), mirror->x_m, mirror->y_m);
+        (void)place_grid(request->pitch_m, outer_radius(config, request), mirror->x_m, mirror->y_m);
     }
 done:
     return status;

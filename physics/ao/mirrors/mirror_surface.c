@@ -117,7 +117,7 @@ done:
     return status;
 }
 
-static bb_status lay_view(const bb_mirror_surface *surface, bb_mirror_view *view)
+static bb_status create_view(const bb_mirror_surface *surface, bb_mirror_view *view)
 {
     bb_status status = BB_OK;
     const bb_conjugate_mirror *mirror = view->mirror;
@@ -155,7 +155,7 @@ bb_status bb_mirror_surface_create(const bb_mirror_stack *stack, double x_rad, d
         surface.views[k] = (bb_mirror_view){.mirror = mirror,
                                             .shift_x_m = mirror->height_m * x_rad,
                                             .shift_y_m = mirror->height_m * y_rad};
-        BB_TRY(lay_view(&surface, &surface.views[k]));
+        BB_TRY(create_view(&surface, &surface.views[k]));
     }
     *out = surface;
     surface = (bb_mirror_surface){0};

@@ -69,7 +69,7 @@ static bool reflect(const bb_actuator_places *places, double step, const actuato
     return complete;
 }
 
-static bb_status hold_rows(void *context, bb_index begin, bb_index end)
+static bb_status compare_rows(void *context, bb_index begin, bb_index end)
 {
     const reflecting *work = context;
     bool same = true;
@@ -85,7 +85,7 @@ static bb_status hold_rows(void *context, bb_index begin, bb_index end)
 }
 
 // Tests which reflections are symmetries of the matrix.
-static bb_status hold(reflecting *work)
+static bb_status test_symmetries(reflecting *work)
 {
     bb_status status = BB_OK;
     const bb_index ranges = (work->count + HELD_ROWS - 1) / HELD_ROWS;
@@ -100,7 +100,7 @@ static bb_status hold(reflecting *work)
             continue;
         }
         work->tried = work->image[reflection];
-        BB_TRY(bb_thread_ranges(work->count, HELD_ROWS, hold_rows, work));
+        BB_TRY(bb_thread_ranges(work->count, HELD_ROWS, compare_rows, work));
         for (bb_index range = 0; range < ranges; ++range) {
             work->kept[reflection] = work->kept[reflection] && !work->differs[range];
         }
@@ -129,7 +129,7 @@ static bb_status find_reflections(const bb_actuator_places *places, reflecting *
         work->kept[reflection] =
             reflect(places, step, sorted, work->count, reflection, work->image[reflection]);
     }
-    BB_TRY(hold(work));
+    BB_TRY(test_symmetries(work));
 done:
     BB_RELEASE(&sorted);
     return status;
@@ -278,13 +278,14 @@ bb_status bb_parity_basis_fold(const bb_parity_basis *basis, int block, const do
 }
 
 // Converts one row of actuators to coordinates, or back.
-static void convert(const bb_parity_basis *basis, bool enters, const double *source, double *target)
+static void convert(const bb_parity_basis *basis, bool forward, const double *source,
+                    double *target)
 {
     for (bb_index v = 0; v < basis->count; ++v) {
         const bb_parity_vector *vector = &basis->vectors[v];
         for (int k = 0; k < vector->size; ++k) {
             const bb_index actuator = vector->member[k];
-            if (enters) {
+            if (forward) {
                 target[v] += vector->share[k] * source[actuator];
             } else {
                 target[actuator] += vector->share[k] * source[v];
@@ -293,7 +294,7 @@ static void convert(const bb_parity_basis *basis, bool enters, const double *sou
     }
 }
 
-static bb_status convert_rows(const bb_parity_basis *basis, bool enters, bb_index rows,
+static bb_status convert_rows(const bb_parity_basis *basis, bool forward, bb_index rows,
                               double *values)
 {
     bb_status status = BB_OK;
@@ -306,7 +307,7 @@ static bb_status convert_rows(const bb_parity_basis *basis, bool enters, bb_inde
     for (bb_index row = 0; row < rows; ++row) {
         memcpy(copy, values + row * basis->count, bytes);
         memset(values + row * basis->count, 0, bytes);
-        convert(basis, enters, copy, values + row * basis->count);
+        convert(basis, forward, copy, values + row * basis->count);
     }
 done:
     BB_RELEASE(&copy);

@@ -399,8 +399,8 @@ done:
     return status;
 }
 
-static bb_status take(const bb_layer_tomography *self, bb_slope_covariance *covariance, bb_index l,
-                      stack *matrix)
+static bb_status store_covariance(const bb_layer_tomography *self, bb_slope_covariance *covariance,
+                                  bb_index l, stack *matrix)
 {
     const bb_matrix_source *source = bb_slope_covariance_source(covariance);
     if (!self->holds) {
@@ -411,14 +411,14 @@ static bb_status take(const bb_layer_tomography *self, bb_slope_covariance *cova
 }
 
 // Moves a layer's covariances into the stacks; stored matrices outlive their sources.
-static bb_status take_layer(bb_layer_tomography *self, bb_index l)
+static bb_status store_layer(bb_layer_tomography *self, bb_index l)
 {
     bb_status status = BB_OK;
     layer *item = &self->layers[l];
-    BB_TRY(take(self, item->cmm, l, &self->cmm));
+    BB_TRY(store_covariance(self, item->cmm, l, &self->cmm));
     for (bb_index t = 0; t < self->problem.target_count; ++t) {
-        BB_TRY(take(self, item->ctm[t], l, &self->ctm[t]));
-        BB_TRY(take(self, item->ctt[t], l, &self->ctt[t]));
+        BB_TRY(store_covariance(self, item->ctm[t], l, &self->ctm[t]));
+        BB_TRY(store_covariance(self, item->ctt[t], l, &self->ctt[t]));
     }
     if (self->holds) {
         release_layer(item, self->problem.target_count);
@@ -505,8 +505,8 @@ done:
 }
 
 // Sets up the base's problem, except for the members that depend on strengths.
-static bb_status show_base(bb_layer_tomography *self, const bb_profile_series *series,
-                           bb_index targets)
+static bb_status set_base(bb_layer_tomography *self, const bb_profile_series *series,
+                          bb_index targets)
 {
     bb_status status = BB_OK;
     bb_tomography *problem = &self->problem;
@@ -548,7 +548,7 @@ bb_status bb_layer_tomography_create(const bb_ao_config *config, bb_lgs_tilt til
     self->base = problem;
     self->layer_count = series->layer_count;
     self->holds = bytes_of(problem, target_count, series->layer_count) <= held_bytes;
-    BB_TRY(show_base(self, series, target_count));
+    BB_TRY(set_base(self, series, target_count));
     BB_TRY(BB_ZEROED(series->layer_count, &self->weight));
     BB_TRY(make_groups(self, series));
     BB_TRY(start_cmm(self, tilt));
@@ -556,7 +556,7 @@ bb_status bb_layer_tomography_create(const bb_ao_config *config, bb_lgs_tilt til
     BB_TRY(BB_ZEROED(series->layer_count, &self->layers));
     for (bb_index l = 0; l < series->layer_count; ++l) {
         BB_TRY(make_layer(self, series, l));
-        BB_TRY(take_layer(self, l));
+        BB_TRY(store_layer(self, l));
     }
     *out = self;
     self = NULL;

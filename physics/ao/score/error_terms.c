@@ -301,8 +301,8 @@ static void fill_tilt(const bb_sensor_array *array, int axis, double *slopes)
 }
 
 // Exact estimate of a tilt along an axis: slopes of the truth sensor, or commands of the mirror.
-static bb_status fill_wanted(const bb_sensor_array *truth, const bb_deformable_mirror *mirror,
-                             int axis, double *out)
+static bb_status fill_exact(const bb_sensor_array *truth, const bb_deformable_mirror *mirror,
+                            int axis, double *out)
 {
     bb_status status = BB_OK;
     const int slopes = (int)truth->measurement_count;
@@ -369,7 +369,7 @@ bb_status bb_error_terms_add_shake(const bb_sensor_array *truth, const bb_deform
     }
     BB_TRY(BB_ALLOCATE(m, &rest));
     for (int axis = 0; axis < 2; ++axis) {
-        BB_TRY(fill_wanted(truth, mirror, axis, rest));
+        BB_TRY(fill_exact(truth, mirror, axis, rest));
         for (bb_index i = 0; i < m; ++i) {
             rest[i] -= estimated[2 * i + axis];
         }

@@ -627,7 +627,7 @@ static double at(const bb_pair_strehl *pairs, const double *ratio, bb_index x, b
 }
 
 // Lagrange weights of the four points -1, 0, 1 and 2 at `t`.
-static void weigh(double t, double out[4])
+static void lagrange_weights(double t, double out[4])
 {
     out[0] = -t * (t - 1.0) * (t - 2.0) / 6.0;
     out[1] = (t + 1.0) * (t - 1.0) * (t - 2.0) / 2.0;
@@ -643,8 +643,8 @@ static double interpolate(const bb_pair_strehl *pairs, const double *ratio, bb_i
     double along_x[4];
     double along_y[4];
     double sum = 0.0;
-    weigh((double)(x - column * step) / (double)step, along_x);
-    weigh((double)(y - row * step) / (double)step, along_y);
+    lagrange_weights((double)(x - column * step) / (double)step, along_x);
+    lagrange_weights((double)(y - row * step) / (double)step, along_y);
     for (int j = 0; j < 4; ++j) {
         for (int i = 0; i < 4; ++i) {
             const double weight = along_x[i] * along_y[j];

@@ -402,8 +402,8 @@ done:
     return status;
 }
 
-static void judge(const bb_point_spread *spread, double *correlation, double *rms_m,
-                  bb_outcome *outcome)
+static void check_residual(const bb_point_spread *spread, double *correlation, double *rms_m,
+                           bb_outcome *outcome)
 {
     const bb_index items = spread->grid.pixels * spread->grid.pixels;
     if (bb_outcome_first_non_finite(correlation, items) >= 0) {
@@ -434,7 +434,7 @@ bb_status bb_point_spread_residual(const bb_point_spread *spread, const double *
         spectrum[k] *= spread->influence[k];
     }
     fftw_execute_dft_c2r(spread->inverse, spectrum, correlation);
-    judge(spread, correlation, rms_m, outcome);
+    check_residual(spread, correlation, rms_m, outcome);
 done:
     BB_RELEASE(&spectrum);
     return status;

@@ -123,7 +123,7 @@ typedef struct turning {
 } turning;
 
 // Rows of actuators begin..end.
-static bb_status turn_rows(void *context, bb_index begin, bb_index end)
+static bb_status project_rows(void *context, bb_index begin, bb_index end)
 {
     const turning *work = context;
     const bb_index points = work->whole->comb.count;
@@ -144,7 +144,7 @@ static bb_status turn_rows(void *context, bb_index begin, bb_index end)
 }
 
 // Rows of w F' [actuators][points]: projection of a phase map on the mirror's influence.
-static bb_status turn_influence(const bb_whole_residual *whole, double *out)
+static bb_status project_influence(const bb_whole_residual *whole, double *out)
 {
     bb_status status = BB_OK;
     const bb_pair_comb *comb = &whole->comb;
@@ -161,7 +161,7 @@ static bb_status turn_influence(const bb_whole_residual *whole, double *out)
         share[k] /= light;
     }
     turning work = {whole, share, out};
-    BB_TRY(bb_thread_ranges(whole->actuators, TURNED, turn_rows, &work));
+    BB_TRY(bb_thread_ranges(whole->actuators, TURNED, project_rows, &work));
 done:
     BB_RELEASE(&share);
     return status;
@@ -175,7 +175,7 @@ static bb_status fill_metric(bb_whole_residual *whole)
     double *turned = NULL; // [actuators][points]
     BB_TRY(BB_ALLOCATE(count * whole->comb.count, &turned));
     BB_TRY(BB_ALLOCATE(count * count, &whole->metric));
-    BB_TRY(turn_influence(whole, turned));
+    BB_TRY(project_influence(whole, turned));
     BB_TRY(multiply(whole, count,
                     (bb_row_product){count, whole->comb.count, 1.0, turned, whole->influence, false,
                                      0.0, whole->metric}));
@@ -232,7 +232,7 @@ done:
     return status;
 }
 
-static bb_status keep_phase(bb_whole_residual *whole)
+static bb_status cache_phase(bb_whole_residual *whole)
 {
     bb_status status = BB_OK;
     const bb_index n = whole->tomography->guides.measurement_count;
@@ -293,7 +293,7 @@ bb_status bb_whole_residual_create(const bb_tomography *tomography, bb_index tar
     } else {
         BB_TRY(fill_commands(whole, ctm != NULL ? ctm : tomography->targets[target].ctm));
     }
-    BB_TRY(keep_phase(whole));
+    BB_TRY(cache_phase(whole));
     *out = whole;
     whole = NULL;
 done:
@@ -366,8 +366,8 @@ done:
 }
 
 // z = F W - 2 <phi s> M^T, in blocks of points.
-static bb_status twist(const bb_whole_residual *whole, const double *m, const double *w,
-                       double *twisted)
+static bb_status compute_z(const bb_whole_residual *whole, const double *m, const double *w,
+                           double *twisted)
 {
     bb_status status = BB_OK;
     const bb_index points = whole->comb.count;
@@ -422,7 +422,7 @@ bb_status bb_whole_residual_field(const bb_whole_estimate *estimate, const doubl
         BB_TRY(find_commands(whole, m, residual, *memory + commands));
     }
     if (projection == NULL) {
-        BB_TRY(twist(whole, m, w, z));
+        BB_TRY(compute_z(whole, m, w, z));
     }
     *out = (bb_pair_field){.comb = &whole->comb,
                            .actuators = size,
@@ -483,7 +483,7 @@ bb_status bb_whole_residual_project(const bb_whole_residual *whole, double *out)
     BB_TRY(BB_ALLOCATE(count * count, &inverse));
     BB_TRY(BB_ALLOCATE(points * n, &phase));
     BB_TRY(BB_ALLOCATE(count * n, &sums));
-    BB_TRY(turn_influence(whole, turned));
+    BB_TRY(project_influence(whole, turned));
     BB_TRY(invert_metric(whole, inverse));
     BB_TRY(fill_phase(whole, 0, points, phase));
     BB_TRY(

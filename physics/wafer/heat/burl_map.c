@@ -30,7 +30,7 @@ double bb_burl_map_stiffness(const bb_burl_config *config, bb_index i, bb_index 
     return 1.0 + config->scatter * (2.0 * u - 1.0);
 }
 
-static bb_status lay(const bb_burl_config *config, double reach, lattice *out)
+static bb_status create_lattice(const bb_burl_config *config, double reach, lattice *out)
 {
     bb_status status = BB_OK;
     out->pitch = 1e-3 * config->pitch_mm;
@@ -91,7 +91,7 @@ bb_status bb_burl_map_fill(const bb_burl_config *config, const bb_disc_mesh *mes
     double h = mesh->spacing;
     double far_x = fmax(fabs(mesh->origin_x), fabs(mesh->origin_x + h * (double)mesh->columns));
     double far_y = fmax(fabs(mesh->origin_y), fabs(mesh->origin_y + h * (double)mesh->rows));
-    BB_TRY(lay(config, fmax(far_x, far_y) + 1e-3 * config->footprint_mm, &grid_points));
+    BB_TRY(create_lattice(config, fmax(far_x, far_y) + 1e-3 * config->footprint_mm, &grid_points));
     for (bb_index row = 0; row < mesh->rows; ++row) {
         for (bb_index column = 0; column < mesh->columns; ++column) {
             int32_t cell = mesh->cell_at[row * mesh->columns + column];

@@ -127,7 +127,7 @@ static bool locate(const coarse *grid, double at_x, double at_y, bb_index cell[2
 }
 
 // Bilinear weights of the corners, counter-clockwise from the lower left.
-static void weigh(const double point[2], double weight[4])
+static void bilinear_weights(const double point[2], double weight[4])
 {
     weight[0] = (1.0 - point[0]) * (1.0 - point[1]);
     weight[1] = point[0] * (1.0 - point[1]);
@@ -148,7 +148,7 @@ static bb_status prolong(const coarse *grid, bb_clamp_grid *out)
                    (bb_disc_mesh_y(mesh, node) - grid->origin_y) / grid->spacing, cell, point);
         BB_REQUIRE(found, BB_INTERNAL, "wafer node %td is on no clamp cell", node);
         double weight[4];
-        weigh(point, weight);
+        bilinear_weights(point, weight);
         bb_index corner[4];
         corners(grid, cell[0], cell[1], corner);
         for (int k = 0; k < 4; ++k) {
@@ -244,7 +244,7 @@ bool bb_clamp_grid_weights(const bb_clamp_grid *grid, double x, double y, bb_ind
     for (int k = 0; k < 4; ++k) {
         node[k] = grid->cell_nodes[4 * number + k];
     }
-    weigh(point, weight);
+    bilinear_weights(point, weight);
     return true;
 }
 

@@ -29,7 +29,7 @@ static double strip_fraction(const bb_exposure_strip *strip, double slit, double
 }
 
 // Cells of a map, whose outer edges are the field's, that may overlap [low, high] from its centre.
-static void meet_cells(const double *edges, bb_index count, double low, double high,
+static void find_cells(const double *edges, bb_index count, double low, double high,
                        bb_index range[2])
 {
     range[0] = 0;
@@ -70,8 +70,8 @@ static double add_strips(const bb_disc_mesh *mesh, const bb_box *area, int32_t n
         add_cell(mesh, area, 1.0, node, exposure, &part);
         return part;
     }
-    meet_cells(map->x, map->columns, x - mesh->spacing, x + mesh->spacing, columns);
-    meet_cells(map->y, map->rows, y - mesh->spacing, y + mesh->spacing, rows);
+    find_cells(map->x, map->columns, x - mesh->spacing, x + mesh->spacing, columns);
+    find_cells(map->y, map->rows, y - mesh->spacing, y + mesh->spacing, rows);
     for (bb_index row = rows[0]; row <= rows[1]; ++row) {
         for (bb_index column = columns[0]; column <= columns[1]; ++column) {
             const bb_box cell = {field->x + map->x[column], field->x + map->x[column + 1],

@@ -332,9 +332,10 @@ double bb_thermal_sure_step(const bb_wafer_material_config *wafer, const bb_clam
 
 // Rejects a non-positive step, or one that is not guaranteed stable; `stable` receives the largest
 // stable one.
-static bb_status hold_step(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
-                           const bb_thermal_setting *setting, const bb_wafer_material_config *wafer,
-                           const bb_clamp_config *clamp, double step, double *stable)
+static bb_status check_step(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
+                            const bb_thermal_setting *setting,
+                            const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
+                            double step, double *stable)
 {
     bb_status status = BB_OK;
     const coefficients heat = convert(wafer, clamp);
@@ -369,7 +370,7 @@ bb_status bb_thermal_check_step(const bb_disc_mesh *mesh, const bb_wafer_materia
     if (model == BB_CLAMP_LAYER) {
         BB_TRY(bb_clamp_grid_create(mesh, 1e-3 * clamp->spacing_mm, &grid));
     }
-    BB_TRY(hold_step(mesh, grid, setting, wafer, clamp, step, &stable));
+    BB_TRY(check_step(mesh, grid, setting, wafer, clamp, step, &stable));
 done:
     bb_clamp_grid_destroy(&grid);
     return status;
@@ -474,7 +475,7 @@ bb_status bb_thermal_create_in(const bb_disc_mesh *mesh, const bb_wafer_material
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->capacity));
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->loss));
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->per_joule));
-    BB_TRY(hold_step(mesh, grid, setting, wafer, clamp, step, &thermal->stable_step));
+    BB_TRY(check_step(mesh, grid, setting, wafer, clamp, step, &thermal->stable_step));
     mode = through_mode_make(wafer, setting->stepping, step);
     fill_capacity(mesh, grid, setting->ring, &terms, &mode, thermal);
     BB_TRY(assemble(mesh, grid, setting, &terms, &mode, thermal));

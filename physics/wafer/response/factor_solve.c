@@ -305,7 +305,7 @@ done:
     return status;
 }
 
-static bb_status go_forward(const bb_factor_solve *solve, bb_factor_task *task)
+static bb_status sweep_forward(const bb_factor_solve *solve, bb_factor_task *task)
 {
     bb_status status = BB_OK;
     for (bb_index s = 0; s < solve->supernodes; ++s) {
@@ -319,7 +319,7 @@ done:
     return status;
 }
 
-static bb_status go_back(const bb_factor_solve *solve, bb_factor_task *task)
+static bb_status sweep_backward(const bb_factor_solve *solve, bb_factor_task *task)
 {
     bb_status status = BB_OK;
     for (bb_index i = 0; i < solve->launch_count; ++i) {
@@ -354,10 +354,10 @@ bb_status bb_factor_solve_run(bb_factor_solve *solve, const bb_csr *right, doubl
                            .x = x};
     BB_TRY(bb_device_launch(solve->device, &save_kernel, count, &rows)); // zeros
     BB_TRY(bb_factor_solve_add(solve->device, right, 1, width, x));
-    BB_TRY(go_forward(solve, &task));
+    BB_TRY(sweep_forward(solve, &task));
     rows.own = solve->own;
     BB_TRY(bb_device_launch(solve->device, &save_kernel, count, &rows));
-    BB_TRY(go_back(solve, &task));
+    BB_TRY(sweep_backward(solve, &task));
     BB_TRY(bb_device_wait(solve->device));
 done:
     bb_device_release(solve->device, &places);

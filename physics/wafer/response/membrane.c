@@ -140,7 +140,7 @@ static void rigid_modes_unload(const rigid_modes *modes, const int64_t *place, i
 }
 
 // Removes the rigid motions from `width` <= 32 displacements of the same layout, m.
-static void rigid_modes_take(const rigid_modes *modes, const int64_t *place, int width, double *u)
+static void rigid_modes_remove(const rigid_modes *modes, const int64_t *place, int width, double *u)
 {
     project(modes, place, width, of_load, of_motion, u);
 }
@@ -384,7 +384,7 @@ bb_status bb_membrane_solve(const bb_membrane *membrane, const double *temperatu
     }
     rigid_modes_unload(&membrane->rigid, place, 1, right);
     BB_TRY(bb_supernodes_solve(bb_plate_factor_supernodes(membrane->factor), 1, 0, NULL, right));
-    rigid_modes_take(&membrane->rigid, place, 1, right);
+    rigid_modes_remove(&membrane->rigid, place, 1, right);
     for (bb_index i = 0; i < unknowns; ++i) {
         u[i] = right[place[i]];
     }
@@ -465,7 +465,7 @@ bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_index count
     BB_TRY(bb_narrow_factor_solve(membrane->narrow, factor, BATCH, membrane->soft ? 0 : 4 * count,
                                   membrane->soft ? NULL : touched, adjoint));
     if (membrane->soft) {
-        rigid_modes_take(&membrane->rigid, place, BATCH, adjoint);
+        rigid_modes_remove(&membrane->rigid, place, BATCH, adjoint);
     }
     memset(rows, 0, (size_t)(BATCH * mesh->node_count) * sizeof *rows);
     for (bb_index cell = 0; cell < mesh->cell_count; ++cell) {

@@ -164,7 +164,7 @@ typedef struct rectangle {
     bb_index columns, rows;
 } rectangle;
 
-static bb_index take(const bb_disc_mesh *mesh, rectangle part, int32_t *order)
+static bb_index list_nodes(const bb_disc_mesh *mesh, rectangle part, int32_t *order)
 {
     bb_index count = 0;
     for (bb_index row = part.row; row < part.row + part.rows; ++row) {
@@ -181,7 +181,7 @@ static bb_index take(const bb_disc_mesh *mesh, rectangle part, int32_t *order)
 static bb_index dissect(const bb_disc_mesh *mesh, rectangle part, bb_index leaf, int32_t *order)
 {
     if (part.columns <= leaf && part.rows <= leaf) {
-        return take(mesh, part, order);
+        return list_nodes(mesh, part, order);
     }
     rectangle low = part;
     rectangle line = part;
@@ -201,7 +201,7 @@ static bb_index dissect(const bb_disc_mesh *mesh, rectangle part, bb_index leaf,
     }
     bb_index count = dissect(mesh, low, leaf, order);
     count += dissect(mesh, high, leaf, order + count);
-    return count + take(mesh, line, order + count);
+    return count + list_nodes(mesh, line, order + count);
 }
 
 void bb_plate_dissect(const bb_disc_mesh *mesh, bb_index leaf, int32_t *order)

@@ -103,7 +103,7 @@ static void gather_rows(const block *tile, size_t bytes, const void *x, void *pa
     }
 }
 
-static void go_forward(const solving *task, const block *tile)
+static void sweep_forward(const solving *task, const block *tile)
 {
     const int w = (int)task->width;
     double *own = task->x + tile->first * w;
@@ -116,7 +116,7 @@ static void go_forward(const solving *task, const block *tile)
     }
 }
 
-static void go_back(const solving *task, const block *tile)
+static void sweep_backward(const solving *task, const block *tile)
 {
     const int w = (int)task->width;
     double *own = task->x + tile->first * w;
@@ -138,7 +138,7 @@ static void round_own(const solving *task, const block *tile)
     }
 }
 
-static void go_forward_narrow(const solving *task, const block *tile)
+static void sweep_forward_narrow(const solving *task, const block *tile)
 {
     const int w = (int)task->width;
     const float *diagonal = task->narrow->value + (tile->diagonal - task->factor->value);
@@ -153,7 +153,7 @@ static void go_forward_narrow(const solving *task, const block *tile)
     }
 }
 
-static void go_back_narrow(const solving *task, const block *tile)
+static void sweep_backward_narrow(const solving *task, const block *tile)
 {
     const int w = (int)task->width;
     const float *diagonal = task->narrow->value + (tile->diagonal - task->factor->value);
@@ -186,14 +186,14 @@ static void run_passes(const solving *task, bool all, unsigned char *reached)
             continue;
         }
         const block tile = block_at(factor, s);
-        (task->narrow == NULL ? go_forward : go_forward_narrow)(task, &tile);
+        (task->narrow == NULL ? sweep_forward : sweep_forward_narrow)(task, &tile);
         if (tile.below > 0) {
             reached[supernode_of(factor, tile.row[0])] = 1; // its parent
         }
     }
     for (int64_t s = factor->count - 1; s >= 0; --s) {
         const block tile = block_at(factor, s);
-        (task->narrow == NULL ? go_back : go_back_narrow)(task, &tile);
+        (task->narrow == NULL ? sweep_backward : sweep_backward_narrow)(task, &tile);
     }
 }
 

@@ -159,8 +159,8 @@ static double line_y(const bb_temperature_grid *grid, const point *sample, bb_in
 }
 
 // Live cells of grid row `row` in the requested block: columns [*begin, *end).
-static void wanted(const bb_temperature_grid *grid, bb_index row, bb_index first, bb_index count,
-                   bb_index *begin, bb_index *end)
+static void requested_columns(const bb_temperature_grid *grid, bb_index row, bb_index first,
+                              bb_index count, bb_index *begin, bb_index *end)
 {
     bb_index start = row * grid->columns;
     bb_index origin = first > start ? first - start : 0;
@@ -214,7 +214,7 @@ static void fill_x(const bb_response *response, const point *sample, bb_index fi
     for (bb_index row = first / grid->columns; row * grid->columns < first + count; ++row) {
         bb_index begin;
         bb_index end;
-        wanted(grid, row, first, count, &begin, &end);
+        requested_columns(grid, row, first, count, &begin, &end);
         double west = begin < end ? edge_x(response, sample, begin, row) : 0.0;
         for (bb_index column = begin; column < end; ++column) {
             double east = edge_x(response, sample, column + 1, row);
@@ -236,7 +236,7 @@ static void fill_y(const bb_response *response, const point *sample, bb_index fi
     for (bb_index row = first / grid->columns; row * grid->columns < first + count; ++row) {
         bb_index begin;
         bb_index end;
-        wanted(grid, row, first, count, &begin, &end);
+        requested_columns(grid, row, first, count, &begin, &end);
         for (bb_index column = begin; column < end; ++column) {
             bool known = column >= known_begin && column < known_end;
             double lower = known ? edges[column] : edge_y(response, sample, row, column);
@@ -276,7 +276,7 @@ static void fill_z(const bb_response *response, const point *sample, bb_index fi
     for (bb_index row = first / grid->columns; row * grid->columns < first + count; ++row) {
         bb_index begin;
         bb_index end;
-        wanted(grid, row, first, count, &begin, &end);
+        requested_columns(grid, row, first, count, &begin, &end);
         for (bb_index column = begin; column < end; ++column) {
             bb_index cell = row * grid->columns + column;
             const double integral = bb_radial_integrand_cell(

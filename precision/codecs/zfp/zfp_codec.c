@@ -416,7 +416,7 @@ static const bb_codec_ops operations = {
     .decode_f64 = decode_f64,
 };
 
-static const char *const taken[] = {"bits", "tolerance", "tolerance_of_range", NULL};
+static const char *const shared_keys[] = {"bits", "tolerance", "tolerance_of_range", NULL};
 
 // clang-format off
 static const bb_key keys[] = {
@@ -431,7 +431,7 @@ static const bb_key keys[] = {
 
 const bb_codec_row bb_zfp_row = {
     .name = "zfp",
-    .takes = taken,
+    .shared_keys = shared_keys,
     .keys = keys,
     .key_count = sizeof keys / sizeof keys[0],
     .defaults = {.dimensions = 2},

@@ -25,7 +25,7 @@ static bool decode_run(const bb_zfp_decoding *task, bb_index array, bb_index run
            bb_zfp_reader_position(&reader) - start == bits;
 }
 
-static void note_broken(uint64_t *broken, uint64_t run)
+static void record_broken(uint64_t *broken, uint64_t run)
 {
     uint64_t now = __atomic_load_n(broken, __ATOMIC_RELAXED);
     while (run < now && !__atomic_compare_exchange_n(broken, &now, run, true, __ATOMIC_RELAXED,
@@ -52,7 +52,7 @@ static bb_status decode_groups(bb_queue *queue, bb_index begin, bb_index end, vo
                                       ? task->lengths[group * BB_ZFP_GROUP_RUNS + run - first]
                                       : (uint64_t)count * task->settings.maximum_bits;
             if (!decode_run(task, array, run, bit, bits)) {
-                note_broken(task->broken, (uint64_t)(array * task->runs + run));
+                record_broken(task->broken, (uint64_t)(array * task->runs + run));
             }
             bit += bits;
         }

@@ -183,7 +183,7 @@ done:
 }
 
 // Decodes, or only skips if `out` is NULL; `note` receives the positions of the runs.
-static bb_status walk(const bb_zfp_stream *stream, void *out, bb_zfp_index *note)
+static bb_status decode_blocks(const bb_zfp_stream *stream, void *out, bb_zfp_index *note)
 {
     bb_status status = BB_OK;
     const bb_zfp_words words = words_of(stream);
@@ -223,7 +223,7 @@ bb_status bb_zfp_stream_decode(const bb_zfp_stream *stream, void *out)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_zfp_stream_check(stream));
-    BB_TRY(walk(stream, out, NULL));
+    BB_TRY(decode_blocks(stream, out, NULL));
 done:
     return status;
 }
@@ -268,7 +268,7 @@ bb_status bb_zfp_index_create(const bb_zfp_stream *stream, bb_index run_blocks, 
                    (int)BB_ZFP_RUN_BITS_END - 1);
         BB_TRY(BB_ZEROED(bb_zfp_stream_run_groups(out->runs), &out->bases));
         BB_TRY(BB_ZEROED(out->runs, &out->lengths));
-        BB_TRY(walk(stream, NULL, out));
+        BB_TRY(decode_blocks(stream, NULL, out));
     } else {
         BB_TRY(check_end(stream, (uint64_t)blocks * stream->settings.maximum_bits));
     }
