@@ -32,7 +32,7 @@ static void wake(int number)
     (void)number;
 }
 
-// What is over is not waited for, what is to come not left early but for a signal.
+// Times in the past return at once; times in the future are reached unless a signal arrives.
 TEST(sleep_ends_when_it_should)
 {
     const struct sigaction caught = {.sa_handler = wake};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files in folders that others use: names that do not meet, nothing made or read through a link
-// that is not meant to be, nobody held up by a FIFO.
+// Files in shared folders: unique names, nothing created or read through an unintended link, no
+// blocking on a FIFO.
 #include "core/disk_file.h"
 #include "tests/check.h"
 
@@ -40,14 +40,14 @@ TEST(what_is_there_is_never_opened_for_writing)
     assert_int_equal(symlink("elsewhere", "planted"), 0);
     check_fails(bb_disk_file_create("planted", "a", &file), BB_IO, "cannot write 'a': File exists");
     assert_int_equal(access("elsewhere", F_OK), -1);
-    bb_disk_file_abandon(); // of these only the first is ours
+    bb_disk_file_abandon(); // only the first of these is ours
     assert_int_equal(access("new", F_OK), -1);
     struct stat about;
     assert_int_equal(lstat("planted", &about), 0);
     bb_disk_file_finish("new", false);
 }
 
-// Several temporary files at a time; what has its final name stays.
+// Several temporary files at a time; a file with its final name stays.
 TEST(temporary_files_are_abandoned)
 {
     char name[BB_DISK_TEMPORARIES + 1][16];
@@ -64,7 +64,7 @@ TEST(temporary_files_are_abandoned)
     bb_disk_file_finish(name[1], false);
     bb_disk_file_finish(name[2], true);
     assert_int_equal(access(name[2], F_OK), -1);
-    check_ok(bb_disk_file_create(name[1], "again", &file)); // in the place of the settled one
+    check_ok(bb_disk_file_create(name[1], "again", &file)); // in the slot of the finished one
     assert_int_equal(close(file), 0);
     bb_disk_file_abandon();
     for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
@@ -87,7 +87,7 @@ static void *make_and_settle(void *context)
     return NULL;
 }
 
-// Each thread settles its own, and all places are free in the end.
+// Each thread finishes its own, and all slots are free at the end.
 TEST(threads_settle_their_own)
 {
     char name[BB_DISK_TEMPORARIES][16];
@@ -105,7 +105,7 @@ TEST(threads_settle_their_own)
     temporary_files_are_abandoned(state);
 }
 
-// A FIFO without a writer would hold a plain open for ever.
+// A FIFO without a writer would block a plain open forever.
 TEST(only_regular_files_are_read)
 {
     FILE *file = NULL;
@@ -128,7 +128,7 @@ TEST(only_regular_files_are_read)
     check_fails(bb_disk_file_check("none"), BB_IO, "No such file");
 }
 
-// In a container of users, root and its files belong to another user.
+// In user containers root and its files belong to another user.
 TEST(folders_of_roots_owner_may_be_above)
 {
     static const char *const paths[] = {"/above/own", "/above"};

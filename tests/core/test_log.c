@@ -9,7 +9,7 @@
 
 static char written[4096];
 
-// Runs `speak` with stderr in a file, and keeps what it wrote.
+// Runs `speak` with stderr redirected to a file, and reads the file.
 static void capture(bb_log_level level, void (*speak)(void))
 {
     FILE *file = tmpfile();
@@ -59,7 +59,7 @@ static void report_progress(void)
     bb_log_progress("nothing", 0, 0);
 }
 
-// Off a terminal a short job says nothing: a line every ten seconds at most.
+// Off a terminal a short job prints nothing: a line every ten seconds at most.
 TEST(progress_is_silent_for_short_jobs)
 {
     manual_clock_start();
@@ -93,7 +93,7 @@ static void report_parts(void)
     assert_string_equal(bb_log_job(), "");
 }
 
-// The parts of a step count for what they are of it, and of all.
+// The parts of a step count as fractions of the step and of the job.
 TEST(progress_goes_on_within_a_step)
 {
     manual_clock_start();
@@ -106,7 +106,7 @@ TEST(progress_goes_on_within_a_step)
     manual_clock_stop();
 }
 
-// A job that is a part of another's step is not told of, and never takes it back.
+// A job nested in another's step is not shown and never decreases the progress.
 static void report_nested(void)
 {
     for (bb_index i = 0; i < 2; ++i) {
@@ -116,7 +116,7 @@ static void report_nested(void)
             assert_non_null(strstr(bb_log_job(), "solving hp2"));
             manual_clock_advance(part_ns);
         }
-        bb_log_progress_within(1, 10); // less than was reached
+        bb_log_progress_within(1, 10); // less than before
         manual_clock_advance(part_ns);
         bb_log_progress_within(1, 10);
     }
@@ -135,7 +135,7 @@ TEST(a_job_within_a_step_is_a_part_of_it)
     manual_clock_stop();
 }
 
-// The same with stderr as a terminal; `out` has what that showed.
+// As capture with stderr as a terminal; `out` has its output.
 static void capture_terminal(void (*speak)(void))
 {
     const int master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
@@ -153,8 +153,7 @@ static void capture_terminal(void (*speak)(void))
     (void)dup2(kept, STDERR_FILENO);
     (void)close(kept);
     (void)close(slave);
-    // A read has what has come through so far; behind all of it stands an error, as the slave is
-    // gone.
+    // A read returns the available output; at the end it fails, as the slave is closed.
     size_t length = 0;
     for (ssize_t got = 1; got > 0; length += got > 0 ? (size_t)got : 0) {
         got = read(master, written + length, sizeof written - 1 - length);
@@ -172,7 +171,7 @@ static int count(const char *text)
     return found;
 }
 
-// A bar from 2 s on, ten times a second at most, and gone at the end.
+// A bar from 2 s on, at most ten times a second, removed at the end.
 TEST(a_terminal_has_a_bar)
 {
     manual_clock_start();
@@ -209,7 +208,7 @@ TEST(a_status_is_a_line_now_and_then)
     assert_null(strstr(written, "phase 1\n"));
     assert_null(strstr(written, "phase 9\n"));
     assert_non_null(strstr(written, "phase 20\n"));
-    capture_terminal(tell_status); // each in the place of the one before, and gone at the end
+    capture_terminal(tell_status); // each replaces the previous, the last is removed
     manual_clock_stop();
     assert_non_null(strstr(written, "\r\033[Kphase 1\r\033[Kphase 2\r"));
     assert_non_null(strstr(written, "phase 24\r\033[K"));

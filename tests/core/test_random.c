@@ -2,8 +2,8 @@
 #include "core/random.h"
 #include "tests/check.h"
 
-// Known answer of the Random123 distribution (kat_vectors, philox4x32 10 rounds, all zero). Stream
-// 0 is used by nothing else.
+// Known answer of the Random123 distribution (kat_vectors, philox4x32 10 rounds, all zero). Nothing
+// else uses stream 0.
 TEST(words_match_the_known_answer)
 {
     uint32_t words[4];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products by ranges of rows, against numbers by hand and sums by loops.
+// Products by ranges of rows, against results by hand and plain sums.
 #include "core/row_product.h"
 #include "core/thread.h"
 #include "tests/check.h"

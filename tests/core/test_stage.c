@@ -21,7 +21,7 @@ TEST(large_arrays_are_looked_through_by_all_threads)
     }
 }
 
-// What was looked at elsewhere is read only where it is not finite, or a test plants something.
+// Values checked elsewhere are read only if they are not finite, or if a test plants something.
 TEST(accepted_values_are_not_read_again)
 {
     double values[4] = {1.0, NAN, 2.0, 3.0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The keyed store: blocks within their bytes, files that read back to the same bytes, and files
-// that are refused by a message because they are not whole, another's, or open to others.
+// The keyed store: blocks within the limit, files that read back unchanged, and rejected files:
+// incomplete, of another user, or writable by others.
 #include "core/digest.h"
 #include "core/store.h"
 #include "tests/check.h"
@@ -37,10 +37,10 @@ TEST(blocks_are_kept_within_their_bytes)
     assert_int_equal(bytes, 100);
     assert_null(bb_store_find("c", &bytes));
     assert_int_equal(bytes, 0);
-    // Blocks of the study itself do not make room.
+    // Blocks of the current study are not dropped.
     assert_null(keep("c", 150));
     assert_ptr_equal(bb_store_find("b", &bytes), b);
-    // In the next one the block that was used longest ago does.
+    // In the next study the least recently used block is dropped.
     bb_store_next_study();
     assert_ptr_equal(bb_store_find("a", &bytes), a);
     bb_store_next_study();
@@ -80,7 +80,7 @@ TEST(pieces_read_back)
     autoclose(bb_store) file = NULL;
     const bb_store_piece list[] = {{&place, sizeof place}, {NULL, 0}};
     write_one("a");
-    write_one("a"); // in place of the first
+    write_one("a"); // replacing the first
     check_ok(bb_store_open("a", "state", &file));
     assert_string_equal(bb_store_key(file), KEY);
     check_ok(bb_store_read_list(file, list, 2));
@@ -95,7 +95,7 @@ TEST(pieces_read_back)
     check_fails(bb_store_read(file, numbers, 16), BB_IO, "piece of 8 bytes, expected 16");
 }
 
-// Changes `count` bytes at `place`, and the checksum where `mended`.
+// Changes `count` bytes at `place`, and updates the checksum if `mended`.
 static void edit(const char *path, long place, const char *bytes, size_t count, bool mended)
 {
     static char all[VALUES * sizeof(double) + 4096];
@@ -133,7 +133,7 @@ TEST(others_are_refused)
     check_fails(open_one("a"), BB_INVALID, "'a' is a factor, expected a state");
 }
 
-// Another user could have written what such a file has.
+// Another user could have written such a file.
 TEST(files_open_to_others_are_refused)
 {
     write_one("a");
@@ -141,14 +141,14 @@ TEST(files_open_to_others_are_refused)
     check_fails(open_one("a"), BB_IO, "'a' can be written by others");
     assert_int_equal(chmod("a", 0644), 0);
     check_ok(open_one("a"));
-    const mode_t before = umask(0); // as in containers; what stands there may be open too
+    const mode_t before = umask(0); // as in containers; parents may be open too
     write_one("b");
     check_ok(open_one("b"));
     assert_int_equal(chmod("b", 0666), 0);
     write_one("b");
     (void)umask(before);
     check_ok(open_one("b"));
-    if (geteuid() == 0) { // only root can give a file away
+    if (geteuid() == 0) { // only root can change a file's owner
         assert_int_equal(chown("a", 65534, 65534), 0);
         check_fails(open_one("a"), BB_IO, "'a' belongs to user 65534");
     }
@@ -171,7 +171,7 @@ TEST(a_part_is_refused)
     check_fails(open_one("a"), BB_IO, "truncated or corrupted");
     for (off_t index = 0; index < all; index += index < 200 ? 1 : 7919) {
         write_one("b");
-        edit("b", index, "\x7f", 1, false); // no byte of it
+        edit("b", index, "\x7f", 1, false); // none of its bytes
         assert_int_equal(open_one("b"), BB_IO);
     }
 }
@@ -201,7 +201,7 @@ static bool is_found(const char *key)
     return found;
 }
 
-// A file of a folder that cannot be used is as good as none.
+// An unusable file of a folder is treated as missing.
 TEST(files_of_a_folder_are_found_by_key)
 {
     const bb_store_piece piece = {numbers, sizeof numbers};
@@ -214,7 +214,7 @@ TEST(files_of_a_folder_are_found_by_key)
     check_ok(bb_store_path("folder", "state", KEY, &path));
     check_ok(bb_store_path("folder", "state", "other", &other));
     assert_int_equal(rename(path, other), 0);
-    assert_false(is_found("other")); // it is whole, and of another key
+    assert_false(is_found("other")); // intact, with another key
     assert_int_equal(rename(other, path), 0);
     edit(path, 400, "\x7f", 1, false);
     assert_false(is_found(KEY));

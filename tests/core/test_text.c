@@ -12,7 +12,7 @@ TEST(pieces_add_up)
     assert_int_equal(text.length, 4);
 }
 
-// A title in a file may be anybody's: what would steer a terminal does not reach it.
+// A title in a file is untrusted: control sequences do not reach the terminal.
 TEST(what_steers_a_terminal_is_not_printed)
 {
     static const char given[] = "a\tb\n\x1b[31mred \x07\x7f\r \xc2\x9b"

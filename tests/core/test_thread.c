@@ -97,7 +97,7 @@ static bb_status meet(void *context, bb_index index)
     return BB_OK;
 }
 
-// Two tasks that wait for each other are on two threads, of which one is the pool's.
+// Two tasks that wait for each other are on two threads, one of them from the pool.
 TEST(the_caller_is_no_worker)
 {
     check_ok(bb_threads_set(2));
@@ -137,7 +137,7 @@ static bb_status work_beside(void *context, bb_index index)
     assert_true(bb_thread_is_worker());
     assert_int_equal(index, 0);
     BB_RETURN_IF_FAILED(bb_thread_for(COUNT, visit, NULL));
-    while (atomic_load(seen) == 0) { // the caller's loop has run meanwhile
+    while (atomic_load(seen) == 0) { // the caller's loop ran meanwhile
     }
     return fail_from_100(NULL, 100);
 }
@@ -192,8 +192,8 @@ TEST(a_side_thread_has_a_pool_of_its_own)
     bb_threads_stop();
 }
 
-// Under the address sanitizer, of whose builds alone this is a test, a thread that is still
-// starting holds the lock of malloc.
+// Only effective under the address sanitizer: there, a thread that is still starting holds the lock
+// of malloc.
 TEST(a_child_process_finds_no_lock_held)
 {
     for (int round = 0; round < 200; ++round) {

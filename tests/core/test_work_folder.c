@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Folders of work: programs run in them, and nothing of either is left, however the process ends.
+// Work folders: programs run in them, and nothing of either remains, however the process ends.
 #include "core/work_folder.h"
 #include "tests/check.h"
 
@@ -45,7 +45,7 @@ static void wait_ms(int ms)
     (void)nanosleep(&pause, NULL);
 }
 
-// Waits, ten seconds at most, until `path` has a number.
+// Waits, ten seconds at most, until `path` contains a number.
 static pid_t wait_for_number(const char *path)
 {
     long number = 0;
@@ -74,7 +74,7 @@ static bool is_gone(pid_t process)
         (void)fclose(file);
         text[length] = '\0';
         const char *state = strrchr(text, ')');
-        if (state != NULL && state[2] == 'Z') { // ended, and nobody waited for it yet
+        if (state != NULL && state[2] == 'Z') { // ended, and not yet waited for
             return true;
         }
         wait_ms(1);
@@ -82,7 +82,7 @@ static bool is_gone(pid_t process)
     return false;
 }
 
-// The shell's number goes to ../process, that of its child to ../inner; both sleep.
+// The shell's process id goes to ../process, that of its child to ../inner; both sleep.
 static const char *const sleeping[] = {
     "sh", "-c",
     "mkdir deep && touch made deep/made; sleep 100 & echo $! > ../inner; echo $$ > "
@@ -139,7 +139,7 @@ TEST(a_parent_with_the_group_bit_serves)
                      0);
     bb_work_folder *folder = new_object(bb_work_folder, "test in");
     bb_work_folder_remove(&folder);
-    assert_int_equal(rmdir("group") + setenv("TMPDIR", ".", 1), 0); // nothing is left in it
+    assert_int_equal(rmdir("group") + setenv("TMPDIR", ".", 1), 0); // it is empty
 }
 
 TEST(late_programs_are_ended_with_their_children)
@@ -165,7 +165,7 @@ static void end_process(int number)
     _exit(7);
 }
 
-// A handler ends the program, its children too, and removes the folder.
+// A handler ends the program and its children, and removes the folder.
 TEST(signals_leave_nothing)
 {
     int how = 0;
@@ -186,7 +186,7 @@ TEST(signals_leave_nothing)
     assert_int_equal(unlink("process") | unlink("inner"), 0);
 }
 
-// Of a process that is killed the folder stays, but no program goes on.
+// After a kill the folder remains, but no program continues.
 TEST(programs_end_with_a_process_that_is_killed)
 {
     const pid_t child = fork();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables of keys that are complete.
+// Checks that key tables are complete.
 #ifndef BB_TESTS_PHYSICS_COMPLETE_SCHEMA_H
 #define BB_TESTS_PHYSICS_COMPLETE_SCHEMA_H
 
 #include "core/schema.h"
 #include "tests/check.h"
 
-/// Every key has a meaning, numbers a unit and a range that holds their default.
+/// Every key has a meaning, numbers a unit and a range that contains their default.
 static inline void check_schema(const bb_schema *schema)
 {
     for (bb_index k = 0; k < schema->key_count; ++k) {

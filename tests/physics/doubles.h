@@ -7,7 +7,7 @@
 #include "core/memory.h"
 #include "tests/check.h"
 
-/// Values that are not set.
+/// Uninitialised values.
 static inline double *doubles(bb_index count)
 {
     double *values = new_array(double, count);

@@ -120,7 +120,7 @@ TEST(high_degrees_keep_their_digits)
 
 TEST(rows_and_tables_are_the_values)
 {
-    enum { COUNT = 300, TERMS = 29 }; // more points than go at once, a last degree cut short
+    enum { COUNT = 300, TERMS = 29 }; // more points than a batch, with an incomplete last degree
     double x[COUNT];
     double y[COUNT];
     double row[COUNT];
@@ -145,5 +145,5 @@ TEST(rows_and_tables_are_the_values)
         }
         check_close(row[i], sum, 1e-12, 10.0);
     }
-    assert_true(table[COUNT] == 0.0); // the pad
+    assert_true(table[COUNT] == 0.0); // the padding
 }

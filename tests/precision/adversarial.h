@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values that number formats find hard, in spans of 64 columns.
+// Difficult values for number formats, in spans of 64 columns.
 #ifndef BB_TESTS_PRECISION_ADVERSARIAL_H
 #define BB_TESTS_PRECISION_ADVERSARIAL_H
 
@@ -47,8 +47,8 @@ static inline double adversarial_of_kind(int kind, uint64_t i)
     }
 }
 
-/// Fills [rows][columns]; kinds up to `kinds`, chosen by span. ADVERSARIAL_FINITE: every codec
-/// holds them all.
+/// Fills [rows][columns]; kinds up to `kinds`, chosen by span. ADVERSARIAL_FINITE: every codec can
+/// represent them all.
 static inline void adversarial_fill(double *values, bb_index rows, bb_index columns, int kinds)
 {
     for (bb_index row = 0; row < rows; ++row) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every row of the codec table with the keys that it takes, as its own check and the schema say: a
-// codec that is added is walked without a word here.
+// Every row of the codec table with its keys, as accepted by its own check and the schema: new
+// codecs are covered automatically.
 #ifndef BB_TESTS_PRECISION_CODEC_ROWS_H
 #define BB_TESTS_PRECISION_CODEC_ROWS_H
 
@@ -10,10 +10,10 @@
 
 enum { CODEC_ROWS_MOST = 1024 };
 
-/// How many values of a key are tried.
+/// Number of values tried for a key.
 typedef struct codec_rows_width {
     bool brief;    ///< one number each, all words
-    bool of_range; ///< tolerances as a part of the range
+    bool of_range; ///< tolerances relative to the range
 } codec_rows_width;
 
 typedef struct codec_rows {
@@ -22,7 +22,7 @@ typedef struct codec_rows {
     int count;
 } codec_rows;
 
-// Numbers to try for a key; returns how many.
+// Numbers to try for a key; returns their number.
 static inline int codec_rows_numbers(const bb_key *key, codec_rows_width width, double out[24])
 {
     static const double tolerances[] = {1e-3, 1e-12, 1e-25};
@@ -55,7 +55,7 @@ static inline int codec_rows_numbers(const bb_key *key, codec_rows_width width, 
     return count;
 }
 
-// Keys from number `k` on, those before are decided.
+// Keys from number `k` on; the previous ones are set.
 static inline void codec_rows_decide(codec_rows *rows, bb_codec_config *config, bb_index k)
 {
     char sentence[256] = "";
@@ -91,7 +91,7 @@ static inline void codec_rows_decide(codec_rows *rows, bb_codec_config *config, 
     }
 }
 
-/// Adds what the check accepts of codec number `codec`; every codec has some.
+/// Adds the configurations accepted by the check of codec number `codec`, at least one.
 static inline void codec_rows_add(codec_rows *rows, int codec)
 {
     int before = rows->count;
@@ -111,7 +111,7 @@ static inline void codec_rows_list(codec_rows *rows)
     }
 }
 
-/// A configuration as a study has it, "{codec: bfp, bits: 8}".
+/// A configuration as in a study, "{codec: bfp, bits: 8}".
 static inline void codec_rows_write(const bb_codec_config *config, char *out, size_t bytes)
 {
     size_t length = (size_t)snprintf(out, bytes, "{codec: %s", bb_codec_name(config->codec));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Coding while one allocation after the other fails.
+// Encoding while one allocation after the other fails.
 #ifndef BB_TESTS_PRECISION_FAILED_ALLOCATIONS_H
 #define BB_TESTS_PRECISION_FAILED_ALLOCATIONS_H
 
 #include "precision/coded_matrix.h"
 #include "tests/check.h"
 
-// Each is reported and leaves nothing behind. With values of the layout.
+// Each failure is reported, without leaks. With values of the layout.
 static inline void survive_failed_allocations(const bb_codec_config *config,
                                               const bb_matrix_layout *layout, double *values)
 {

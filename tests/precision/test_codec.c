@@ -204,7 +204,7 @@ static const bb_key *schema_key(const char *name)
     return NULL;
 }
 
-// The schema has all keys, words and meanings of a row, and no two keys share a place.
+// The schema has all keys, words and meanings of a row, and no two keys share an offset.
 TEST(the_schema_has_every_key_of_a_row)
 {
     const bb_key *keys = bb_codec_schema.keys;

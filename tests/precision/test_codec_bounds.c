@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every codec on data that is hard for it: what it declares holds, or the values are NaN.
+// Every codec on difficult data: its declared bound holds, or the values are NaN.
 #include "core/thread.h"
 #include "precision/coded_matrix.h"
 #include "tests/nightly.h"
@@ -35,7 +35,7 @@ static bb_coded_matrix *encoded(const bb_codec_config *config, const bb_matrix_l
     return matrix;
 }
 
-// A run of columns of a group's rows that share a fate: the block of bfp and quantiser, all of a
+// Columns of a group's rows that are poisoned together: the block of bfp and quantiser, all of a
 // piece in zfp.
 typedef struct share {
     const bb_coded_matrix *matrix;
@@ -60,7 +60,7 @@ static double largest(const share *part)
     return maximum;
 }
 
-// Whether the codec holds every value of a share whose largest magnitude this is.
+// Whether the codec can represent every value of a share with this largest magnitude.
 static bool holds(const bb_codec_config *config, double maximum)
 {
     if (config->codec == bb_codec_find("bfp")) {
@@ -108,8 +108,8 @@ static void check_value(const bb_codec_config *config, double maximum, double x,
     check_error(config, maximum, x, wide, narrow);
 }
 
-// Where only the codec's own test knows what shares a fate: the bound of the largest value of the
-// matrix that is held, and nothing becomes NaN that is not counted.
+// For codecs whose poisoned units are tested elsewhere: the bound for the largest representable
+// value of the matrix, and every NaN is counted.
 static double largest_held(const double *values, bb_index count)
 {
     double maximum = 0.0;
@@ -192,7 +192,7 @@ static void check_matrix(const bb_codec_config *config, const bb_matrix_layout *
         }
     }
     assert_int_equal(seen, layout->rows);
-    // Coefficients may be too many steps even where all values are held.
+    // Coefficients may exceed the number of steps even if all values are representable.
     if (kinds <= ADVERSARIAL_FINITE && bb_codec_form_of(config).kind != BB_FORM_COEFFICIENTS) {
         assert_int_equal(bb_coded_matrix_non_finite(matrix), 0);
     }
@@ -210,7 +210,7 @@ static const bb_matrix_layout layouts[] = {
     {.rows = 2, .columns = 4100, .mesh_columns = 100, .row_columns = 2},
 };
 
-// Of each codec a fourth of the layouts, others for its neighbour.
+// A fourth of the layouts for each codec, different ones for the next.
 TEST(declared_bounds_hold)
 {
     const int stride = (int)nightly_or(1, 4);

@@ -2,10 +2,10 @@
 //
 // The response kernel of a wafer on the mesh of Bamakhrama et al. (150 x 200 over 300 mm, Table 2):
 // (d_x / q) K1(q / lambda) / lambda, q^2 = r^2 + a^2, a = 0.8 mm, lambda = 40 mm, scaled to the
-// range of their x axis, every seventh of 42 x 9 points 0.62 x 0.65 mm apart. Expected: what libzfp
-// 1.0 with fixed accuracy 1e-12 gave for all points in a study of its own, index not counted: 2.76
-// bits a value, rmse 4.61e-14, largest error 3.5e-13 in two dimensions (their C: 2.64, 4.3e-14,
-// 4.0e-13), and a largest error of 5.3e-13 to 5.6e-13 in one.
+// range of their x axis, every seventh of 42 x 9 points 0.62 x 0.65 mm apart. Expected: the result
+// of libzfp 1.0 with fixed accuracy 1e-12 for all points in a separate study, without the index:
+// 2.76 bits a value, rmse 4.61e-14, largest error 3.5e-13 in two dimensions (their C: 2.64,
+// 4.3e-14, 4.0e-13), and a largest error of 5.3e-13 to 5.6e-13 in one.
 #include "core/memory.h"
 #include "precision/error_norms.h"
 #include "tests/precision/coded.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ladders of codecs: every step is a storage that its codec takes, each finer than the one before,
-// and written out it is the same storage.
+// Ladders of codecs: every step is a storage that its codec accepts, finer than the previous one,
+// and its written form gives the same storage.
 #include "precision/codec_ladder.h"
 #include "tests/precision/coded.h"
 
@@ -32,7 +32,7 @@ static void check_ladder(const bb_codec_ladder *ladder, const bb_codec_config *s
         assert_true(strtod(digits, NULL) == value); // as a table prints it
         before = value;
     }
-    // A storage that gives the key is none to search.
+    // A storage that gives the key cannot be searched.
     const bb_codec_config given = bb_codec_ladder_storage(ladder, storage, 1);
     assert_int_equal(bb_codec_ladder_first(ladder, &given, BB_ROW_SCALE_NONE), ladder->steps);
 }
@@ -64,8 +64,7 @@ TEST(tolerances_are_eight_a_decade)
     assert_true(bb_codec_ladder_storage(ladder, &storage, 48).tolerance_of_range == 1e-7);
 }
 
-// Fine steps go from the same end to the same end, 64 a decade with three digits; whole numbers
-// have no finer ones.
+// Fine steps have the same ends, 64 per decade with three digits; integers have no finer ones.
 TEST(tolerances_have_finer_steps)
 {
     const bb_codec_config storage = codec_of("quantiser");
@@ -102,11 +101,11 @@ TEST(what_is_given_stays)
         const char *storage;
         int ladder;
         bb_row_scale scale;
-        int first; // -1: nothing is possible
+        int first; // -1: no step is valid
         const char *at_first;
     } cases[] = {
         {"zfp", 0, BB_ROW_SCALE_NONE, 0, "zfp accuracy 0.1 of range, 2-D"},
-        {"zfp", 0, BB_ROW_SCALE_ROW, -1, NULL}, // steps belong to values as they are
+        {"zfp", 0, BB_ROW_SCALE_ROW, -1, NULL}, // steps depend on the unscaled values
         {"zfp dimensions=3", 1, BB_ROW_SCALE_NONE, 0, "zfp rate 1, 3-D"},
         {"zfp dimensions=1", 1, BB_ROW_SCALE_NONE, 2, "zfp rate 3, 1-D"}, // 9 / 4 bits at least
         {"zfp mode=precision", 0, BB_ROW_SCALE_NONE, -1, NULL},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rounding column by column: every row of the codec table that does it, with every number of bits,
-// on rows with magnitudes far apart, of zeros and of subnormals.
+// Rounding column by column: every codec that supports it, with every number of bits, on rows of
+// widely different magnitudes, of zeros and of subnormals.
 #include "core/random.h"
 #include "tests/precision/adversarial.h"
 #include "tests/precision/codec_rows.h"
@@ -17,7 +17,7 @@ static int prepare(void)
 {
     codec_rows_list(&rows_of_all);
     adversarial_fill(values, ROWS, COLUMNS, ADVERSARIAL_FINITE);
-    for (int kind = 0; kind < ADVERSARIAL_FINITE; ++kind) { // a row of each
+    for (int kind = 0; kind < ADVERSARIAL_FINITE; ++kind) { // a row of each kind
         for (int j = 0; j < COLUMNS; ++j) {
             values[(MIXED + kind) * COLUMNS + j] = adversarial_of_kind(kind, (uint64_t)j);
         }
@@ -68,8 +68,8 @@ static void check_same(const bb_coded_matrix *matrix, const char *what, int i, d
     }
 }
 
-// Whether encoding goes another way than to the nearest that a row holds: to infinity, or as fp32
-// where the quotients of a block of the quantiser are too large.
+// Whether encoding does not round to the nearest representable value: to infinity, or as fp32 if
+// the quotients of a quantiser block are too large.
 static bool leaves_range(const bb_coded_matrix *matrix, int i, double encoded)
 {
     const int first = i % COLUMNS / BLOCK * BLOCK + i / COLUMNS * COLUMNS;
@@ -107,7 +107,7 @@ static void unrounded_values_become_what_encoding_makes(const bb_codec_config *c
     }
 }
 
-// Up to three steps off, as what earlier columns hand on.
+// Up to three steps off, like errors passed on by earlier columns.
 static void perturbed_values_come_back(const bb_codec_config *config, bb_row_scale scale)
 {
     static double chosen[COUNT], got[COUNT];
@@ -137,7 +137,7 @@ static void perturbed_values_come_back(const bb_codec_config *config, bb_row_sca
     assert_true(scale == BB_ROW_SCALE_ROW || bb_coded_matrix_saturated(matrix) == 0);
 }
 
-// What is encoded does not change what was fixed.
+// Encoding does not change the fixed data.
 static void zeros_leave_the_row_as_it_was(const bb_codec_config *config, bb_row_scale scale)
 {
     static double chosen[COUNT], zeros[COUNT], got[COUNT];
@@ -205,7 +205,7 @@ TEST(what_is_not_held_clips)
     walk(values_beyond_the_range_clip);
 }
 
-// A row whose first block has values up to 7 and whose second has up to 0.5.
+// A row whose first block has values up to 7 and whose second has values up to 0.5.
 TEST(ranges_by_hand)
 {
     static const struct {
@@ -218,8 +218,8 @@ TEST(ranges_by_hand)
         {"bfp bits=4", 3, 2.5, 2.0},
         {"bfp bits=4", 3, -3.5, -4.0},
         {"bfp bits=4", 32, 0.43, 0.375},  // 0.5 is four units of 1/8
-        {"bfp bits=4", 32, 1.5, 0.875},   // what is handed on to a quiet block clips
-        {"integer bits=4", 32, 1.5, 2.0}, // and is held where the row has one step
+        {"bfp bits=4", 32, 1.5, 0.875},   // an error passed on to a block of small values clips
+        {"integer bits=4", 32, 1.5, 2.0}, // and is represented if the row has one step
         {"integer bits=4", 32, -2.5, -2.0},
         {"integer bits=4", 0, 7.6, 7.0},
         {"integer bits=4", 0, -1e9, -7.0},
@@ -254,8 +254,8 @@ TEST(ranges_by_hand)
     }
 }
 
-// A block that is fixed again holds what it was fixed by, here 16 times its values, and the block
-// before it what it held.
+// A block that is fixed again can represent its new values, here 16 times the old ones, and the
+// previous block is unchanged.
 static void blocks_can_be_fixed_again(const bb_codec_config *config, bb_row_scale scale)
 {
     const bb_index width = bb_codec_rounding_block(config);
@@ -280,7 +280,7 @@ static void blocks_can_be_fixed_again(const bb_codec_config *config, bb_row_scal
             assert_true(holds == held);
         } else if (largest > 1e-30 && largest < 1e30) {
             assert_true(holds >= held && holds <= 32.0 * held);
-            more_held += holds >= 8.0 * held; // of nvfp4 not where the block is the row's largest
+            more_held += holds >= 8.0 * held; // not for nvfp4 if the block is the row's largest
         }
         bb_coded_matrix_fix_block(matrix, row, column, BLOCK, line + column);
         assert_true(bb_coded_matrix_round(matrix, row, column, DBL_MAX) == held);
@@ -293,7 +293,7 @@ TEST(what_blocks_share_follows_what_they_want)
     walk(blocks_can_be_fixed_again);
 }
 
-// Rows that no codec holds are fixed at the largest that it has, and what is fixed can be encoded.
+// Unrepresentable rows are fixed at the codec's largest value, and a fixed row can be encoded.
 TEST(rows_beyond_the_range_are_held_at_its_end)
 {
     static const char *const texts[] = {
@@ -359,7 +359,7 @@ TEST(codecs_say_whether_they_do)
     assert_string_equal(text, "rounding: diffused, codec integer accepts nearest, sweep");
 }
 
-// Encoding as it stands rounds to nearest.
+// Encoding rounds to nearest.
 TEST(the_sweep_is_the_callers)
 {
     static const char *const texts[] = {"e4m3",
@@ -394,7 +394,7 @@ TEST(what_cannot_be_is_refused)
                 "row 15, expected 0 to 14");
     check_fails(bb_coded_matrix_encode_fixed(matrix, 1, bb_view_matrix(copy, ROWS, COLUMNS)),
                 BB_INVALID, "does not fit a coded matrix");
-    // What is not finite in the end is counted and poisons its block, the other rows stand.
+    // Final non-finite values are counted and poison their block, the other rows are unaffected.
     fix_all(matrix);
     fill_array(copy, COUNT, i, rounded(matrix, i, copy[i]));
     check_ok(bb_coded_matrix_encode_fixed(matrix, 0, bb_view_matrix(copy, ROWS, COLUMNS)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Factors of draws: where they lie, what they depend on, and which rows share one.
+// Factors of rounding samples: their range, their dependence, and the rows that share one.
 #include "precision/codec.h"
 #include "precision/draw.h"
 #include "tests/check.h"
@@ -21,7 +21,7 @@ TEST(rows_lie_between_least_and_one)
     check_close(sum / COUNT, 0.98, 5.0 * 0.04 / sqrt(12.0 * COUNT), 1.0);
 }
 
-// Rows, draws, streams and seeds have factors of their own; the same address has the same.
+// Rows, draws, streams and seeds have different factors; the same address has the same.
 TEST(factors_depend_on_their_address_alone)
 {
     double first[2] = {1.0, 1.0};
@@ -62,7 +62,7 @@ TEST(rows_of_a_band_share_a_factor)
     assert_true(later[0] == factors[6] && later[5] == factors[11]);
 }
 
-// A factor f of a row makes a tolerance finer by f: the variance of the draws is the plain one's.
+// A factor f of a row reduces its tolerance by f: the variance over samples equals the plain one.
 TEST(tolerances_keep_the_variance)
 {
     bb_codec_config config = {.codec = bb_codec_find("quantiser")};

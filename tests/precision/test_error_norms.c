@@ -54,8 +54,8 @@ TEST(exact_is_infinite_and_nan_is_not_lost)
     assert_true(isnan(norms.max_error));
 }
 
-// Many values against a plain sum in long double; parts merged in order give what one struct gives
-// where the parts are the calls.
+// Many values against a plain sum in long double; parts merged in order agree with one struct if
+// the parts are the calls.
 TEST(lanes_and_merges_agree_with_a_plain_sum)
 {
     enum { COUNT = 10007, PART = 1000 };
@@ -102,7 +102,7 @@ TEST(nan_survives_a_merge)
     assert_true(isnan(bad.max_error) && isnan(all.max_error) && isnan(bb_error_norms_rmse(&all)));
 }
 
-// Errors 3, -1, 0, 2 in any unit, alone, by parts and beside errors of another size.
+// Errors 3, -1, 0, 2 in any unit, alone, in parts and together with errors of another size.
 TEST(gathered_norms_know_no_unit)
 {
     static const double units[] = {1.0, 1e-161, 1e-300, 0x1p-1070, 1e160, 1e300};

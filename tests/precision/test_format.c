@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The 16- and 8-bit formats are walked word by word: every word round-trips, and at every gap
-// between neighbours the midpoint goes to the even word and its two sides to the nearer one.
+// All words of the 16- and 8-bit formats: every word round-trips, and at every gap between
+// neighbours the midpoint goes to the even word and its two sides to the nearer one.
 #include "core/random.h"
 #include "precision/format.h"
 #include "tests/check.h"
@@ -158,7 +158,7 @@ TEST(bulk_paths_agree_with_the_scalar_one)
     }
 }
 
-// Against draws: normal numbers well in range, among the subnormals and below all of them.
+// Against random samples: normal numbers well in range, among the subnormals and below all of them.
 TEST(normal_errors_are_those_of_draws)
 {
     enum { N = 200000 };

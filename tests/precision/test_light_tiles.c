@@ -4,7 +4,7 @@
 
 enum { ROWS = 4 };
 
-// Below the diagonal: 1, 4 | 2, 1, 8: 16 in all, 1 at (1, 0) and at (3, 1).
+// Below the diagonal: 1, 4 | 2, 1, 8: 16 in total, 1 at (1, 0) and at (3, 1).
 static const double energies[ROWS * (ROWS + 1) / 2] = {100.0, 1.0, 100.0, 0.0, 4.0,
                                                        100.0, 2.0, 1.0,   8.0, 100.0};
 
@@ -29,7 +29,7 @@ TEST(the_tiles_of_least_energy_are_light)
                         "x..."
                         "....");
     expect(1.0 / 16.0, "...."
-                       "x..." // of two equal ones the first
+                       "x..." // the first of two equal ones
                        "x..."
                        "....");
     expect(0.25, "...."

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The needs of coded matrices against what they take: every row of the codec table with a value of
-// each of its keys. Where the data decide the bytes the need is a bound for any data, and those
-// here are smooth: it is held from below alone.
+// Need estimates of coded matrices against actual use: every row of the codec table with a value of
+// each of its keys. If the bytes depend on the data, the need is a bound for any data, and those
+// here are smooth: only the lower limit is checked.
 #include "tests/need.h"
 #include "tests/precision/codec_rows.h"
 #include "tests/precision/coded.h"

@@ -126,7 +126,7 @@ TEST(what_cannot_be_resolved_is_refused)
     assert_null(map);
 }
 
-// Bytes are planned before norms are known: the wider of the two.
+// Bytes are planned before norms are known: with the wider of the two.
 TEST(plans_take_the_wider_variant)
 {
     bb_policy_config policy = rule(BB_POLICY_TILE_NORM);
@@ -143,7 +143,7 @@ static bool has_key(const char *name)
     return k < bb_policy_schema.key_count;
 }
 
-// A key that a row misspells would be refused everywhere, one that no row has accepted everywhere.
+// A misspelled key in a row would be rejected everywhere, and a key in no row accepted everywhere.
 TEST(rows_have_the_keys_of_the_schema)
 {
     for (int kind = 0; kind < (int)BB_POLICY_COUNT; ++kind) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bounds of coded rows: by hand, on every kind of codec with ordinary and adversarial vectors, and
-// how much of them an x that is aligned with the error reaches.
+// the fraction of the bound reached by an x aligned with the error.
 #include "precision/row_certificate.h"
 #include "tests/precision/adversarial.h"
 #include "tests/precision/coded.h"
@@ -29,7 +29,7 @@ TEST(bounds_by_hand)
     // max|E| ||x||_1 = 9, ||E||_1 max|x| = 6, ||E||_2 ||x||_2 = 6.48, and about the means
     // 2/3 + sqrt(14 - 4/3) sqrt(8/3) = 6.479: the second is least.
     check_relative(bb_row_certificate_coding(&row, &vector_norms), 6.0, 1e-13);
-    // A constant x meets the bias alone: 2 of 3 sqrt(14).
+    // A constant x only sees the bias: 2 of 3 sqrt(14).
     const double ones[3] = {1, 1, 1};
     const bb_vector_norms constant = bb_vector_norms_of(ones, 3);
     check_relative(bb_row_certificate_coding(&row, &constant), 2.0, 1e-6);
@@ -38,8 +38,8 @@ TEST(bounds_by_hand)
     check_relative(bb_row_certificate_rounding(&row, &vector_norms, &rounding), 3.5, 1e-13);
 }
 
-// The same errors in units whose squares overflow or underflow: ||E||_1 max|x| = 6 units still is a
-// bound, nor does a sum of squares that underflowed give a smaller one.
+// The same errors in units whose squares overflow or underflow: ||E||_1 max|x| = 6 units is still a
+// bound, and an underflowed sum of squares does not give a smaller one.
 TEST(bounds_know_no_unit)
 {
     static const double units[] = {1e-161, 1e-200, 1e200};
@@ -152,7 +152,7 @@ static void fill_x(fixture *given, bb_index i, int kind)
 }
 
 static const struct {
-    const char *storage; // as bb_codec_read takes it
+    const char *storage; // in the syntax of bb_codec_read
     bb_row_scale scale;
 } codecs[] = {
     {"fp64", BB_ROW_SCALE_NONE},

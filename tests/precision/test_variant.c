@@ -31,8 +31,7 @@ TEST(variants_have_the_bits_of_the_table)
     assert_null(bb_variant_names[BB_VARIANT_COUNT]);
 }
 
-// The price of a variant is that of the products which run: fp8's run in bf16, x3 takes three of
-// hp1's.
+// Cost of a variant by the products that actually run: fp8's run in bf16, x3 needs three of hp1's.
 TEST(what_runs_is_what_is_priced)
 {
     double shares[BB_VARIANT_COUNT] = {0.0};
@@ -45,7 +44,7 @@ TEST(what_runs_is_what_is_priced)
     check_relative(bb_variant_relative_cost(shares), 0.25 + 0.75 * 53.0 / 714.0, 1e-15);
 }
 
-// What the panels of a device keep for a row is what its formats ask for, and a failure ends in
+// The storage of a row's panels on a device matches its formats, and the chain of fallbacks ends in
 // dp.
 TEST(panels_fit_the_formats)
 {

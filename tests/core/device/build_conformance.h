@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What builds of every device must do: test_build.c runs it on the cpu, test_build_opencl.c and
-// test_build_cuda.c on theirs. Each hands the same entries in its dialect.
+// Conformance tests for builds of every device: test_build.c runs them on the cpu,
+// test_build_opencl.c and test_build_cuda.c on theirs. Each provides the same entries in its
+// dialect.
 #ifndef BB_TESTS_CORE_DEVICE_BUILD_CONFORMANCE_H
 #define BB_TESTS_CORE_DEVICE_BUILD_CONFORMANCE_H
 
@@ -9,7 +10,7 @@
 #include "core/memory.h"
 #include "tests/check.h"
 
-/// A dialect's text of the entries
+/// The entries in a dialect
 ///   axpy(y, x, a, count)                      y = a x + y, fp32
 ///   axpy_wide(y, x, a, count)                 the same, fp64
 ///   copy(target, source, columns, rows)       target[c * rows + r] = source[r * columns + c],
@@ -18,12 +19,12 @@
 ///   quotient(out, x, y, count)                out = x / y + sqrt(x), fp32
 typedef struct build_dialect {
     const char *entries;
-    const char *broken, *error; ///< does not compile; a piece of the first error
+    const char *broken, *error; ///< does not compile; part of the first error
 } build_dialect;
 
-enum { CANARY = 0x5a, MARGIN = 64 }; // bytes behind a block
+enum { CANARY = 0x5a, MARGIN = 64 }; // canary bytes after a block
 
-static bb_device *device_under_test; // as device_conformance.h has it
+static bb_device *device_under_test; // as in device_conformance.h
 static const build_dialect *dialect;
 static bb_build *entries;
 
@@ -36,7 +37,7 @@ static inline bb_launch_shape row_of(bb_index items, bb_index width)
         .groups = {(items + width - 1) / width, 1}, .group_items = {width, 1}, .cpu_grain = 97};
 }
 
-// `bytes` of the device with canaries behind them.
+// Device bytes followed by canaries.
 typedef struct fenced {
     void *block;
     size_t bytes;
@@ -74,7 +75,7 @@ static inline void take(fenced *from_device, void *values)
         .scalar = &(value), .scalar_bytes = sizeof(value)                                          \
     }
 
-// A product that is not exact, so that a contracted sum has other bits.
+// An inexact product, so that a contracted sum has other bits.
 static inline double draw(bb_index i)
 {
     return 1.0 + (double)((i * 7919 + 13) % 10007) / 10007.0;
@@ -130,7 +131,7 @@ TEST(axpy_has_the_bits_of_c_in_fp64)
     assert_memory_equal(y, expected, sizeof y);
 }
 
-// Dimension 0 is the fastest, and no item is left out or done for a row too many.
+// Dimension 0 is the fastest; no item is skipped or repeated.
 TEST(rows_and_columns_are_told_apart)
 {
     enum { ROWS = 37, COLUMNS = 1009 };
@@ -173,7 +174,7 @@ TEST(scalars_arrive_by_value)
     const bb_launch_argument arguments[] = {BLOCK(memory), SCALAR(narrow), SCALAR(wide),
                                             SCALAR(real), SCALAR(precise)};
     check_ok(bb_build_launch(entries, "scalars", row_of(1, 1), arguments, 5));
-    // They were taken at the call: what becomes of them later is nothing to the launch.
+    // Scalars are copied at the call: changing them later has no effect.
     narrow = 1;
     wide = 2;
     real = 3.0F;
@@ -221,7 +222,7 @@ TEST(a_source_that_does_not_compile_says_where)
     assert_null(strchr(bb_status_message(), '\n'));
     assert_null(build);
     assert_non_null(log);
-    // The log has the second error too, which the message has not.
+    // The log includes the second error too, unlike the message.
     assert_non_null(strstr(log, "second_unknown"));
     assert_null(strstr(bb_status_message(), "second_unknown"));
     check_fails(bb_build_create(device_under_test, dialect->broken, NULL, &build), BB_INVALID,
@@ -231,7 +232,7 @@ TEST(a_source_that_does_not_compile_says_where)
 TEST(unknown_entries_are_named)
 {
     bb_build_limits limits;
-    // A function of the libraries around it is no entry either.
+    // A function of the surrounding libraries is not an entry either.
     static const char *const names[] = {"axpie", "", "memcpy", "sqrt"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         check_fails(bb_build_launch(entries, names[i], row_of(1, 1), NULL, 0), BB_INVALID,
@@ -260,7 +261,7 @@ TEST(shapes_beyond_the_limits_are_refused)
         {{{1, 1}, {limits.group_items + 1, 1}, 1}, BB_UNSUPPORTED, "the device's limit is"},
         {{{1, 1}, {2, limits.group_items}, 1}, BB_UNSUPPORTED, "the device's limit is"},
         {{{1, 1}, {1, (bb_index)1 << 62}, 1}, BB_UNSUPPORTED, "the device's limit is"},
-        {{{(bb_index)1 << 40, (bb_index)1 << 40}, {1, 1}, 1}, BB_UNSUPPORTED, "work-items overflows"},
+        {{{(bb_index)1 << 40, (bb_index)1 << 40}, {1, 1}, 1}, BB_UNSUPPORTED, "overflows"},
         {{{0, 1}, {1, 1}, 1}, BB_INVALID, "0 work-groups"},
         {{{1, 1}, {1, -1}, 1}, BB_INVALID, "-1 items in dimension 1"},
         {{{1, 1}, {1, 1}, 0}, BB_INVALID, "cpu_grain 0"},
@@ -281,7 +282,7 @@ TEST(shapes_beyond_the_limits_are_refused)
     }
 }
 
-// An object of no elements is legal: its launch has no block, and no item reads it.
+// An object without elements is legal: its launch has no block, and no item reads it.
 TEST(empty_blocks_are_arguments)
 {
     const float a = 1.0F;
@@ -312,7 +313,7 @@ TEST(launches_leave_nothing)
     assert_true(value == 1024.0F);
 }
 
-/// Each allocation that fails while it is built is an error, and nothing is left.
+/// Each failing allocation during a build is reported, without leaks.
 TEST(every_allocation_may_fail)
 {
     bb_status status = BB_OK;
@@ -324,7 +325,7 @@ TEST(every_allocation_may_fail)
     }
 }
 
-/// Begins a group: compiles the entries for an open device. 0, or 1 with what the compiler says.
+/// Begins a group: compiles the entries for an open device. 0, or 1 with the compiler's output.
 static inline int build_tests_begin(bb_device *device, const build_dialect *texts)
 {
     autofree char *log = NULL;

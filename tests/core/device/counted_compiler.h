@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A compiler that tells how often it was called, and the files that it left in a folder.
+// A compiler that counts its calls, and the files in a folder.
 #ifndef BB_TESTS_CORE_DEVICE_COUNTED_COMPILER_H
 #define BB_TESTS_CORE_DEVICE_COUNTED_COMPILER_H
 
@@ -10,7 +10,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-/// Writes the compiler to `script`, which notes each call in `calls`, and makes it BB_CC.
+/// Writes the compiler to `script`, which records each call in `calls`, and sets BB_CC to it.
 static inline void counted_compiler_write(const char *script, const char *calls)
 {
     FILE *file = fopen(script, "w");
@@ -34,7 +34,7 @@ static inline bb_index counted_compiler_calls(const char *calls)
     return count;
 }
 
-/// How many files a folder has, and the path of one; "" where there is none.
+/// Number of files in a folder, and the path of one; "" if there is none.
 static inline bb_index counted_compiler_files(const char *folder, char path[300])
 {
     DIR *open_folder = opendir(folder);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every device must do, run on the cpu by test_device.c and on a GPU by test_device_cuda.c.
+// Conformance tests for every device, run on the cpu by test_device.c and on a GPU by
+// test_device_cuda.c.
 #ifndef BB_TESTS_CORE_DEVICE_DEVICE_CONFORMANCE_H
 #define BB_TESTS_CORE_DEVICE_DEVICE_CONFORMANCE_H
 
@@ -12,7 +13,7 @@
 
 static bb_device *device_under_test;
 
-// OpenCL devices have no transfers in parts, graphs, page-locked memory and counts.
+// OpenCL devices have no transfers in parts, graphs, page-locked memory and non-finite counts.
 static inline void skip_opencl(void)
 {
     if (bb_device_kind_of(device_under_test) == BB_DEVICE_OPENCL) {
@@ -57,7 +58,7 @@ TEST(bytes_survive_the_round_trip)
     assert_null(block);
 }
 
-// Pieces that fill a buffer, that do not, and none; buffers smaller than a range of a thread.
+// Pieces that fill a buffer, pieces that do not, and none; buffers smaller than a thread's range.
 TEST(large_arrays_go_through_two_buffers)
 {
     skip_opencl();
@@ -78,7 +79,7 @@ TEST(large_arrays_go_through_two_buffers)
     bb_device_release(device_under_test, &block);
 }
 
-// Parts of as many pieces as the first, fewer, none, and of smaller pieces, to one device.
+// Parts with as many pieces as the first, fewer, none, and smaller pieces, to one device.
 TEST(parts_are_uploaded_in_turns)
 {
     skip_opencl();
@@ -104,7 +105,7 @@ TEST(parts_are_uploaded_in_turns)
     }
 }
 
-// Through memory that copies do not wait for: nothing is sure before the wait.
+// Through memory that copies do not wait for: contents are undefined before the wait.
 TEST(bytes_are_fetched_by_the_next_wait)
 {
     skip_opencl();
@@ -119,7 +120,7 @@ TEST(bytes_are_fetched_by_the_next_wait)
     check_ok(bb_device_allocate(device_under_test, N, &block));
     check_ok(bb_device_upload(device_under_test, block, sent, N));
     check_ok(bb_device_fetch(device_under_test, received, block, N));
-    check_ok(bb_device_fetch(device_under_test, small, block, SMALL)); // of any memory
+    check_ok(bb_device_fetch(device_under_test, small, block, SMALL)); // to ordinary memory
     check_ok(bb_device_wait(device_under_test));
     assert_true(bb_device_is_idle(device_under_test));
     assert_memory_equal(sent, received, N);
@@ -128,10 +129,10 @@ TEST(bytes_are_fetched_by_the_next_wait)
     bb_device_host_release(device_under_test, &sent);
     bb_device_host_release(device_under_test, &received);
     assert_null(sent);
-    bb_device_host_release(device_under_test, &sent); // of nothing
+    bb_device_host_release(device_under_test, &sent); // nothing to release
 }
 
-// More pages than one thread touches at once, from the middle of one to that of another.
+// More pages than one thread touches at once, from the middle of one to the middle of another.
 TEST(locked_memory_is_copied)
 {
     skip_opencl();
@@ -151,10 +152,10 @@ TEST(locked_memory_is_copied)
     check_ok(bb_device_wait(device_under_test));
     assert_memory_equal(sent, received, bytes);
     bb_device_host_unlock(device_under_test, block);
-    bb_device_host_unlock(device_under_test, received); // was not locked
+    bb_device_host_unlock(device_under_test, received); // it was not locked
     bb_device_host_unlock(device_under_test, NULL);
-    check_ok(bb_device_host_lock(device_under_test, block, 0)); // nothing
-    check_ok(bb_device_wait(device_under_test));                // no error was left behind
+    check_ok(bb_device_host_lock(device_under_test, block, 0)); // no bytes
+    check_ok(bb_device_wait(device_under_test));                // no pending error
     bb_device_release(device_under_test, &copy);
 }
 

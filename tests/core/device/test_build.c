@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds of the cpu: what all devices must do, and what its compiler, a process, may do to us.
+// Builds of the cpu: conformance tests, and failures of the compiler process.
 #include "core/device/build_ops.h"
 #include "core/device/host_compiler.h"
 #include "core/thread.h"
@@ -44,7 +44,7 @@ static const build_dialect c_texts = {
                "  float *out = (float *)a[0]; const float *x = a[1], *y = a[2];\n"
                "  for (int64_t i = begin; i < end; ++i) out[i] = x[i] / y[i] + sqrtf(x[i]);\n"
                "}\n"
-               // What needs a library, whose functions are then found beside it.
+               // A source that needs a library, whose functions are then visible to it.
                "ENTRY(wave) { *(double *)a[0] = sin((double)(end - begin)); }\n",
     .broken = "int first = unknown_name;\nint second = second_unknown;\n",
     .error = "source.c:1:13: error: ",
@@ -126,7 +126,7 @@ TEST(threads_do_not_change_bits, .setup_func = forget)
     assert_memory_equal(y[0], y[1], sizeof y[0]);
 }
 
-// Ranges are of cpu_grain items and several threads take them: an entry that notes where it began.
+// Ranges have cpu_grain items and run on several threads: an entry records where it began.
 TEST(ranges_are_of_the_grain, .setup_func = forget)
 {
     static const char source[] =
@@ -145,7 +145,7 @@ TEST_FULL(many_builds_leave_nothing, .setup_func = forget)
 {
     enum { BUILDS = 200, FIRST = 20 };
     const bb_index blocks = bb_memory_blocks();
-    // After the first few the compiler hands out what it kept, which takes less time.
+    // After the first few the cache is used, which is faster.
     check_ok(build_tiny());
     const bb_index descriptors = count_entries("/proc/self/fd");
     for (int i = 0; i < BUILDS; ++i) {
@@ -167,7 +167,7 @@ TEST_FULL(many_builds_leave_nothing, .setup_func = forget)
     assert_int_equal(errno, ECHILD);
 }
 
-// Loaded: the folder is gone while the build lives, and it works on.
+// Loaded: the folder is removed while the build is alive, and it still works.
 TEST(a_build_needs_no_file, .setup_func = forget)
 {
     assert_int_equal(count_entries(home), 0);
@@ -181,7 +181,7 @@ TEST(folders_that_cannot_be_used_are_named, .setup_func = forget)
     assert_int_equal(setenv("TMPDIR", "/nowhere/at/all", 1), 0);
     check_fails(build_tiny(), BB_IO, "/nowhere/at/all");
     assert_int_equal(setenv("TMPDIR", home, 1), 0);
-    // No room for the source.
+    // No space for the source.
     const struct rlimit none = {0, RLIM_INFINITY};
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -191,7 +191,7 @@ TEST(folders_that_cannot_be_used_are_named, .setup_func = forget)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     (void)signal(SIGXFSZ, handler);
     check_fails(status, BB_IO, "source.c': File too large");
-    // No room for what the compiler makes.
+    // No space for the object.
     pretend("echo 'ld: final link failed: No space left on device'; exit 1");
     check_fails(build_tiny(), BB_IO, "no space left");
     pretend_no_more();
@@ -219,7 +219,7 @@ TEST(absent_compilers_are_named, .setup_func = forget)
     assert_int_equal(count_entries(home), 0);
 }
 
-// BB_CC is taken relative to this process's folder, though the compiler works in its own.
+// BB_CC is relative to this process's folder, although the compiler runs in its own.
 TEST(compilers_are_found_from_here, .setup_func = forget)
 {
     char before[4096];
@@ -249,7 +249,7 @@ TEST(refused_native_code_is_left_out, .setup_func = forget)
     assert_non_null(strstr(bb_build_compiler(build), "-march=native"));
 }
 
-// What it started ends with it, and its files go.
+// Its child processes end with it, and its files are removed.
 TEST(compilers_that_hang_are_ended, .setup_func = forget)
 {
     static const char *const hanging[] = {
@@ -271,7 +271,7 @@ TEST(compilers_that_hang_are_ended, .setup_func = forget)
         assert_int_equal(fscanf(file, "%ld", &process), 1);
         (void)fclose(file);
         (void)unlink(path);
-        // A killed orphan is there until its parent looks: it no longer runs.
+        // A killed orphan exists until its parent reaps it, but no longer runs.
         char line[256] = "";
         (void)snprintf(path, sizeof path, "/proc/%ld/stat", process);
         for (int tries = 0; tries < 500; ++tries) {
@@ -294,7 +294,7 @@ TEST(compilers_that_hang_are_ended, .setup_func = forget)
     pretend_no_more();
 }
 
-// A second process that holds the words' pipe open does not hold the build up.
+// A second process that holds the output pipe open does not delay the build.
 TEST(compilers_leave_nobody_behind, .setup_func = forget)
 {
     pretend("sleep 1000 & exec cc \"$@\"");
@@ -353,7 +353,7 @@ TEST(missing_functions_are_the_sources_fault, .setup_func = forget)
     assert_non_null(strstr(log, "nowhere"));
 }
 
-// The compiler has neither the ignored signals nor the mask of its caller.
+// The compiler inherits neither ignored signals nor the signal mask of its caller.
 TEST(compilers_have_the_usual_signals, .setup_func = forget)
 {
     sigset_t masked;
@@ -363,7 +363,7 @@ TEST(compilers_have_the_usual_signals, .setup_func = forget)
     void (*child)(int) = signal(SIGCHLD, SIG_IGN);
     void (*pipe)(int) = signal(SIGPIPE, SIG_IGN);
     assert_int_equal(sigprocmask(SIG_BLOCK, &masked, &found), 0);
-    // Shells have ways of their own with signals: this program is the compiler.
+    // Shells handle signals in their own way: here this program is the compiler.
     char path[4096];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     assert_true(length > 0);
@@ -379,8 +379,8 @@ TEST(compilers_have_the_usual_signals, .setup_func = forget)
     (void)unsetenv("BB_CC");
 }
 
-// Whoever ignores the end of its children, or waits for all of them, may build too; other children
-// and the mask of signals are as they were.
+// A process that ignores SIGCHLD, or waits for all children, can build too; other children and the
+// signal mask are unchanged.
 TEST(signals_and_children_are_left_alone, .setup_func = forget)
 {
     const pid_t other = fork();
@@ -429,8 +429,8 @@ TEST(builds_have_names_of_their_own, .setup_func = forget)
     bb_build_destroy(&builds[1]);
 }
 
-// What compilers_have_the_usual_signals starts: 1 for a signal that is as usual.
-// glibc hands the arguments of main to constructors.
+// Started by compilers_have_the_usual_signals: prints 1 for a signal with default handling. glibc
+// passes the arguments of main to constructors.
 __attribute__((constructor)) static void say_signals(int count, char **arguments)
 {
     if (count < 2 || strcmp(arguments[1], "-std=c17") != 0) {
@@ -447,8 +447,8 @@ __attribute__((constructor)) static void say_signals(int count, char **arguments
     exit(1);
 }
 
-// A second build of a text, beside the first or after it, starts no compiler; of another compiler's
-// name it does, and where the compiler said something.
+// A second build of a text, concurrent or later, starts no compiler, unless the compiler has
+// another name or printed a message.
 TEST(a_text_is_compiled_once, .setup_func = forget)
 {
     bb_build *builds[2] = {NULL, NULL};
@@ -477,7 +477,7 @@ static bb_device *cpu;
 
 static int begin(void)
 {
-    (void)setenv("BITBUDGET_CACHE", "off", 1); // here the compiler is under test
+    (void)setenv("BITBUDGET_CACHE", "off", 1); // the compiler itself is under test
     (void)unsetenv("BB_CC");
     if (mkdtemp(home) == NULL || mkdtemp(scripts) == NULL || setenv("TMPDIR", home, 1) != 0 ||
         bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK) {

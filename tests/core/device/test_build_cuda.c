@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds of a cuda device: NVRTC alone, which needs no GPU, then all that builds have to do, on the
-// first GPU; skipped where there is none.
+// Builds of a cuda device: NVRTC only, which needs no GPU, then the conformance tests on the first
+// GPU; skipped without one.
 #include "core/device/nvrtc_cuda.h"
 #include "tests/core/device/build_conformance.h"
 #include "tests/first_device.h"
@@ -56,7 +56,7 @@ TEST(nvrtc_needs_no_gpu)
     assert_null(image);
 }
 
-// A function that does not say where it runs is the device's.
+// Functions without an execution space are device functions.
 TEST(nvrtc_functions_are_the_devices)
 {
     autorelease(bb_text) log = {0};
@@ -107,7 +107,7 @@ TEST(grids_beyond_the_limits_are_refused)
     bb_device_release(gpu, &block);
 }
 
-// Two open devices of a GPU share what is compiled; one goes on when the other is done with it.
+// Two open devices of a GPU share a compiled module; one continues when the other is closed.
 TEST(what_is_shared_outlives_the_first_user)
 {
     enum { N = 100 };
@@ -129,7 +129,7 @@ TEST(what_is_shared_outlives_the_first_user)
     check_ok(bb_build_launch(builds[1], "axpy", shape, arguments, 4));
     check_ok(bb_device_wait(devices[1]));
     bb_build_destroy(&builds[1]);
-    check_ok(bb_build_create(devices[0], cuda_texts.entries, NULL, &builds[0])); // loaded anew
+    check_ok(bb_build_create(devices[0], cuda_texts.entries, NULL, &builds[0])); // loaded again
     check_ok(bb_build_launch(builds[0], "axpy", shape, arguments, 4));
     check_ok(bb_device_wait(devices[0]));
     bb_build_destroy(&builds[0]);
@@ -139,7 +139,7 @@ TEST(what_is_shared_outlives_the_first_user)
     }
 }
 
-// Where the driver tells what an entry takes.
+// If the driver reports an entry's arguments.
 TEST(arguments_are_checked)
 {
     const double wide = 1.0;
@@ -160,7 +160,7 @@ TEST(arguments_are_checked)
     bb_device_release(gpu, &block);
 }
 
-// Tests of NVRTC need no GPU; the others are skipped where there is none.
+// Tests of NVRTC need no GPU; the others are skipped without one.
 static int begin(void)
 {
     if (bb_device_count(BB_DEVICE_CUDA, NULL, 0) == 0) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The opencl device and its builds, on the first device of this host's OpenCL; skipped where there
-// is none.
+// The opencl device and its builds, on the first OpenCL device of this host; skipped without one.
 #include "tests/core/device/build_conformance.h"
 #include "tests/core/device/device_conformance.h"
 #include "tests/first_device.h"
@@ -64,13 +63,13 @@ TEST(a_part_of_a_name_chooses)
     char reason[256] = "";
     bb_device_report report;
     check_ok(bb_device_describe(opencl, &report));
-    // The environment may choose a device already.
+    // The environment may already select a device.
     char given[256] = "";
     if (getenv("BB_OPENCL_DEVICE") != NULL) {
         (void)snprintf(given, sizeof given, "%s", getenv("BB_OPENCL_DEVICE"));
     }
     const bb_index count = bb_device_count(BB_DEVICE_OPENCL, NULL, 0);
-    report.name[strlen(report.name) / 2 + 1] = '\0'; // a part
+    report.name[strlen(report.name) / 2 + 1] = '\0'; // a part of the name
     assert_int_equal(setenv("BB_OPENCL_DEVICE", report.name, 1), 0);
     const bb_index part = bb_device_count(BB_DEVICE_OPENCL, NULL, 0);
     assert_true(part >= 1 && part <= count);
@@ -116,7 +115,7 @@ TEST(what_is_held_is_not_free)
     assert_int_equal(after.free_memory_bytes, before.free_memory_bytes);
 }
 
-// Two devices open at once, and the memory of an open one is its own.
+// Two devices open at once each have their own memory.
 TEST(opened_devices_are_apart)
 {
     autoclose(bb_device) other = open_device(BB_DEVICE_OPENCL);
@@ -126,7 +125,7 @@ TEST(opened_devices_are_apart)
 
 static int begin(void)
 {
-    // What PoCL keeps of compiled sources stays out of the home folder.
+    // PoCL's cache of compiled sources stays out of the home folder.
     (void)setenv("POCL_CACHE_DIR", BB_BINARY_DIR "/tests/pocl", 0);
     const int code = device_tests_begin(BB_DEVICE_OPENCL);
     if (code != 0) {

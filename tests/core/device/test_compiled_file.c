@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Objects that are kept from one process to the next: taken where they are whole and of the same
-// text, compiler, flags and processor, and from a folder that is the user's alone.
+// The on-disk cache of objects: used if they are intact and match text, compiler, flags and
+// processor, in a folder of the user only.
 #include "core/device/compiled_file.h"
 #include "core/device/host_compiler.h"
 #include "core/memory.h"
@@ -140,7 +140,7 @@ TEST(a_name_is_of_all_that_decides, .setup_func = ready)
     assert_int_equal(utimensat(AT_FDCWD, script, (const struct timespec[]){later, later}, 0), 0);
     expect_place_differs(place, "x", "-O3"); // another version of the compiler
     BB_RELEASE(&same);
-    same = place_of("x", "cc", "-O3"); // by PATH
+    same = place_of("x", "cc", "-O3"); // from PATH
     assert_non_null(same);
     assert_string_not_equal(place, same);
     assert_null(place_of("x", "no-such-compiler", "-O3"));
@@ -150,7 +150,7 @@ TEST(a_name_is_of_all_that_decides, .setup_func = ready)
 static void expect_no_place(void)
 {
     assert_null(place_of("x", script, ""));
-    expect_answer(answer_text); // compiled, and not kept
+    expect_answer(answer_text); // compiled, and not cached
 }
 
 TEST(a_folder_is_the_users_alone, .setup_func = ready)
@@ -177,7 +177,7 @@ TEST(a_folder_is_the_users_alone, .setup_func = ready)
     assert_int_equal(unlink(behind), 0);
 }
 
-// Folders above decide too: whoever can rename one puts another in its place.
+// Parent folders matter too: whoever can rename one can replace it.
 TEST(folders_above_are_the_users_or_sticky, .setup_func = ready)
 {
     char above[64], below[80];
@@ -193,14 +193,14 @@ TEST(folders_above_are_the_users_or_sticky, .setup_func = ready)
     assert_int_equal(chmod(above, 01777), 0);
     expect_answer(answer_text);
     assert_int_equal(counted_compiler_calls(calls), 2);
-    if (geteuid() == 0) { // another user's
+    if (geteuid() == 0) { // owned by another user
         assert_int_equal(chown(above, 12345, 12345), 0);
         expect_no_place();
         assert_int_equal(counted_compiler_calls(calls), 3);
     }
 }
 
-// An object of another user, or that others can write, is compiled again; a link is not followed.
+// An object of another user, or writable by others, is compiled again; links are not followed.
 TEST(an_object_is_the_users_alone, .setup_func = ready)
 {
     char name[300], behind[320];
@@ -222,15 +222,15 @@ TEST(an_object_is_the_users_alone, .setup_func = ready)
     assert_int_equal(counted_compiler_calls(calls), count + 1);
 }
 
-// Objects are loaded by their descriptor: equal numbers of two objects, one after the other and
-// at once, are not taken for one object.
+// Objects are loaded by descriptor: two objects with equal descriptor numbers, one after the other
+// and at once, are distinguished.
 TEST(objects_of_one_descriptor_are_told_apart, .setup_func = ready)
 {
     static const char *const texts[] = {"int answer(void) { return 1; }\n",
                                         "int answer(void) { return 2; }\n",
                                         "int answer(void) { return 3; }\n"};
     void *libraries[3] = {NULL};
-    for (int pass = 0; pass < 2; ++pass) { // compiled, then kept
+    for (int pass = 0; pass < 2; ++pass) { // compiled, then cached
         for (int i = 0; i < 3; ++i) {
             autorelease(bb_text) log = {0};
             const char *flags = NULL;
@@ -282,7 +282,7 @@ TEST(the_usual_place_is_the_users_cache, .setup_func = ready)
     assert_int_equal(setenv("HOME", kept, 1), 0);
 }
 
-// Of a full folder those longest without use go.
+// The least recently used files of a full folder are deleted.
 TEST(a_full_folder_makes_room, .setup_func = ready)
 {
     char name[300];
@@ -297,7 +297,7 @@ TEST(a_full_folder_makes_room, .setup_func = ready)
     }
     const struct timespec old[2] = {{.tv_sec = 0}, {.tv_sec = 0}};
     assert_int_equal(utimensat(AT_FDCWD, name, old, 0), 0);
-    expect_answer(answer_text); // which makes it the last used
+    expect_answer(answer_text); // now the most recently used
     assert_int_equal(counted_compiler_calls(calls), 1);
     expect_answer("int answer(void) { return 41 + 1; }\n");
     assert_int_equal(counted_compiler_files(cache, name), BB_COMPILED_FILE_LIMIT / 4 * 3 + 1);
@@ -310,7 +310,7 @@ TEST(a_full_folder_makes_room, .setup_func = ready)
     assert_int_equal(counted_compiler_calls(calls), 2);
 }
 
-// Of each allocation; the second pass finds a kept object.
+// For each allocation; the second pass finds a cached object.
 TEST(allocations_that_fail_leave_nothing, .setup_func = ready)
 {
     for (int pass = 0; pass < 2; ++pass) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Limits of memory as control groups have them, on trees of files made here.
+// Memory limits of control groups, on file trees created here.
 #include "core/device/control_group.h"
 #include "tests/check.h"
 

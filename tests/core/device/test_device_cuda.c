@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every device must do, and which form of our kernels a GPU says that it takes.
-#include "core/device/device_source.h"
+// Conformance tests, and the version of kernels reported by a GPU.
 #include "tests/core/device/device_conformance.h"
 
 #include <cuda_runtime_api.h>
@@ -71,7 +70,7 @@ TEST(memory_is_page_locked)
     BB_RELEASE(&block);
 }
 
-// What is kept counts as free, serves what is a little smaller, and goes where it is needed.
+// Cached blocks count as free, are reused for slightly smaller requests, and are freed when needed.
 TEST(released_blocks_serve_the_next)
 {
     const size_t bytes = (size_t)64 << 20;
@@ -92,12 +91,12 @@ TEST(released_blocks_serve_the_next)
     bb_device_release(device_under_test, &second);
     check_ok(bb_device_describe(device_under_test, &after));
     assert_true(after.free_memory_bytes + bytes / 8 >= before.free_memory_bytes);
-    // All that is free can be had in one block.
+    // All free memory can be allocated in one block.
     check_ok(bb_device_allocate(device_under_test, after.free_memory_bytes / 16 * 15, &first));
     bb_device_release(device_under_test, &first);
 }
 
-// The environment is read once: a process of its own, made before the first call of CUDA.
+// The environment is read once: this needs a separate process, started before the first CUDA call.
 static int refuse_other_wishes(void)
 {
     const pid_t child = fork();
@@ -107,7 +106,7 @@ static int refuse_other_wishes(void)
         bb_device_report report;
         (void)setenv("BB_CUDA_PORTABLE", "yes", 1);
         if (bb_device_count(BB_DEVICE_CUDA, NULL, 0) == 0) {
-            _exit(0); // the suite says that it is skipped
+            _exit(0); // the suite reports a skip
         }
         const bool is_open = bb_device_open(BB_DEVICE_CUDA, 0, &device) == BB_OK;
         const bool is_refused =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Joules by RAPL's counters, on a tree that the test makes and moves, and a clock that it sets.
+// Energy by RAPL counters, on a file tree that the test changes, with a simulated clock.
 #include "core/device/energy.h"
 #include "tests/first_device.h"
 #include "tests/powercap_tree.h"
@@ -17,7 +17,7 @@ static bb_status work(void *context)
     return BB_OK;
 }
 
-// The same at a power at which a counter passes its end every 7 ms.
+// At a power for which a counter wraps every 7 ms.
 static bb_status work_hard(void *context)
 {
     ++*(int *)context;
@@ -25,7 +25,7 @@ static bb_status work_hard(void *context)
     return BB_OK;
 }
 
-// 15 ms: the counter passes its end twice.
+// 15 ms: the counter wraps twice.
 static bb_status work_long(void *context)
 {
     ++*(int *)context;
@@ -54,7 +54,7 @@ static int leave(void **state)
     return powercap_stop();
 }
 
-// The meter of the cpu, NULL with a reason where there is none. Owner: the caller.
+// The meter of the cpu, NULL with a reason if there is none. Owner: the caller.
 static bb_energy_meter *open_meter(void)
 {
     autoclose(bb_device) cpu = open_device(BB_DEVICE_CPU);
@@ -64,7 +64,7 @@ static bb_energy_meter *open_meter(void)
 }
 
 // Package and memory count, the cores within the package and the second driver's zones do not; both
-// counters wrap several times, at times of their own.
+// counters wrap several times, independently.
 TEST(counters_add_up_through_their_ends, .setup_func = enter, .teardown_func = leave)
 {
     double joules = 0.0;
@@ -92,7 +92,7 @@ TEST(work_is_repeated_until_the_counter_tells, .setup_func = enter, .teardown_fu
     assert_int_equal(bb_energy_meter_measure(meter, fail_at_once, NULL, &cost), BB_IO);
 }
 
-// 20 ms of work pass the end of the package's counter twice and more.
+// 20 ms of work wrap the package's counter at least twice.
 TEST(ends_of_the_counter_are_seen_between_repetitions, .setup_func = enter, .teardown_func = leave)
 {
     bb_energy_cost cost;
@@ -103,8 +103,8 @@ TEST(ends_of_the_counter_are_seen_between_repetitions, .setup_func = enter, .tea
     check_close(cost.joules, 0.63, 0.05, 0.63);
 }
 
-// One end too many within a repetition: no number rather than a wrong one, and the next piece of
-// work has its own.
+// One wraparound too many within a repetition: NaN rather than a wrong number, and the next piece
+// of work is measured again.
 TEST(a_repetition_that_outlasts_the_counter_tells_nothing, .setup_func = enter,
      .teardown_func = leave)
 {
@@ -138,7 +138,7 @@ static bb_status stop_counter(void *context)
     return work(context);
 }
 
-// Also where it moved before.
+// Also if it moved before.
 TEST(a_counter_that_stops_tells_nothing, .setup_func = enter, .teardown_func = leave)
 {
     bb_energy_cost cost;
@@ -146,7 +146,7 @@ TEST(a_counter_that_stops_tells_nothing, .setup_func = enter, .teardown_func = l
     autoclose(bb_energy_meter) meter = open_meter();
     check_ok(bb_energy_meter_measure(meter, work, &calls, &cost));
     assert_true(cost.joules > 0.0);
-    // While it is measured, and before.
+    // During the measurement, and before it.
     for (int i = 0; i < 2; ++i) {
         check_ok(bb_energy_meter_measure(meter, stop_counter, &calls, &cost));
         assert_true(isnan(cost.joules));

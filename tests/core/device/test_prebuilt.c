@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Forms that were compiled beforehand: run where there is no compiler, to the bits of what it would
-// make; what is damaged, of another text or of another processor is refused with a sentence.
+// Prebuilt kernels: used without a compiler, with the same bits as compiled ones; damaged ones, and
+// those of another text or processor, are rejected with a message.
 #include "core/device/build_ops.h"
 #include "core/device/host_compiler.h"
 #include "core/device/prebuilt.h"
@@ -15,7 +15,7 @@ static char root[] = "/tmp/bitbudget-test-XXXXXX";
 static char forms[48], script[48], calls[48];
 static bb_device *cpu;
 
-// What contraction, the order of a sum or a fast division would change.
+// Sensitive to contraction, summation order and fast division.
 static const char number_text[] =
     "#include <math.h>\n#include <stdint.h>\n"
     "void numbers(const void *const *a, int64_t begin, int64_t end) {\n"
@@ -51,7 +51,7 @@ static void make(const char *text)
     check_ok(build(text, &made));
     assert_non_null(strstr(bb_build_compiler(made), "prebuilt, "));
     bb_build_destroy(&made);
-    bb_build_cpu_discard_unused(); // what is loaded must not be cut short
+    bb_build_cpu_discard_unused(); // a loaded object must not be truncated
     bb_prebuilt_stop_making();
 }
 
@@ -64,7 +64,7 @@ static void expect_refusal(const char *text, bb_status code, const char *message
 
 enum { COUNT = 10007 };
 
-// Builds the text, which says what it was compiled by, and runs it.
+// Builds the text, which reports its compiler, and runs it.
 static void compute(const char *maker, float y[COUNT])
 {
     static float x[COUNT];
@@ -84,7 +84,7 @@ TEST(forms_have_the_bits_of_what_is_compiled, .setup_func = ready)
     autoptr(bb_build) built = NULL;
     make(number_text);
     (void)snprintf(maker, sizeof maker, "%s, ", script);
-    compute(maker, compiled); // where there is a compiler, it compiles
+    compute(maker, compiled); // with a compiler it is compiled
     assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
     compute("prebuilt, ", prebuilt);
     assert_memory_equal(compiled, prebuilt, sizeof compiled);
@@ -92,7 +92,7 @@ TEST(forms_have_the_bits_of_what_is_compiled, .setup_func = ready)
     assert_non_null(strstr(bb_build_compiler(built), bb_host_compiler_baseline()));
     assert_null(strstr(bb_build_compiler(built), "native"));
     bb_build_destroy(&built);
-    // A text that is loaded says so again.
+    // A text that is already loaded reports it again.
     check_ok(bb_build_create(cpu, number_text, NULL, &built));
     assert_non_null(strstr(bb_build_compiler(built), "prebuilt, "));
 }
@@ -109,7 +109,7 @@ TEST(damaged_forms_are_refused, .setup_func = ready)
     for (size_t i = 0; i < sizeof offsets / sizeof offsets[0];
          ++i) { // the third: of the seal's mark
         const off_t offset = offsets[i];
-        for (int pass = 0; pass < 2; ++pass) { // changed, and changed back
+        for (int pass = 0; pass < 2; ++pass) { // changed, and restored
             const int file = open(name, O_RDWR);
             char byte = 0;
             bb_build *built = NULL;
@@ -131,7 +131,7 @@ TEST(damaged_forms_are_refused, .setup_func = ready)
         assert_int_equal(truncate(name, sizes[i]), 0);
         expect_refusal(other_text, BB_IO, name);
         assert_int_equal(counted_compiler_files(forms, name),
-                         1); // it is not this program's to remove
+                         1); // not to be removed by this program
     }
 }
 
@@ -150,7 +150,7 @@ TEST(forms_are_of_one_text, .setup_func = ready)
     assert_int_equal(counted_compiler_files(forms, other), 1);
     assert_string_not_equal(name, other);
     assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
-    assert_int_equal(rename(other, name), 0); // whole, under the name of the other
+    assert_int_equal(rename(other, name), 0); // intact, under the other's name
     expect_refusal(other_text, BB_IO, "was made for another source");
 }
 
@@ -186,7 +186,7 @@ TEST(what_stands_there_is_not_made_again, .setup_func = ready)
     }
     assert_int_equal(counted_compiler_files(forms, name), 1);
     assert_int_equal(truncate(name, 100), 0);
-    make(other_text); // what is damaged is
+    make(other_text); // a damaged one is
     assert_int_equal(counted_compiler_calls(calls), 2);
     make(number_text);
     assert_int_equal(counted_compiler_files(forms, name), 2);
@@ -197,7 +197,7 @@ TEST(what_stands_there_is_not_made_again, .setup_func = ready)
     assert_false(bb_prebuilt_is_making());
 }
 
-// A folder or file that others could have changed is as none; the group of an installation may.
+// A folder or file that others could have changed is ignored; an installation's group may write.
 TEST(forms_of_others_are_refused, .setup_func = ready)
 {
     autoptr(bb_build) built = NULL;
@@ -225,7 +225,7 @@ TEST(forms_of_others_are_refused, .setup_func = ready)
     check_ok(build(number_text, &built));
 }
 
-// As trees of packages have them.
+// As in package trees.
 TEST(forms_may_be_links, .setup_func = ready)
 {
     char name[300], moved[64];
@@ -241,7 +241,7 @@ TEST(forms_may_be_links, .setup_func = ready)
     assert_int_equal(unlink(moved), 0);
 }
 
-// Of each allocation, where a form is made and where it is read.
+// For each allocation, when a kernel is written and when it is read.
 TEST(allocations_that_fail_leave_nothing, .setup_func = ready)
 {
     for (int pass = 0; pass < 2; ++pass) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Configurations that the tests of the adaptive-optics physics share, filled by hand with the
-// defaults that the tables of ao_config.c declare.
+// Configurations shared by the tests of the adaptive-optics physics, filled by hand with the
+// defaults of the tables in ao_config.c.
 #ifndef BB_TESTS_PHYSICS_AO_CASES_H
 #define BB_TESTS_PHYSICS_AO_CASES_H
 
@@ -10,7 +10,7 @@
 
 enum { MOST_STARS = 12, MOST_TARGETS = 5, MOST_MIRRORS = 3 };
 
-/// Owner of the structs that case_config points to.
+/// Owns the structs that case_config points to.
 typedef struct ao_case {
     bb_telescope_config telescope;
     bb_atmosphere_config atmosphere;
@@ -83,14 +83,14 @@ static inline void add_mirror(ao_case *c, double height_m, double pitch_m)
         (bb_conjugate_config){height_m, pitch_m, NAN, {NULL, NULL, NAN}};
 }
 
-/// With influence functions of its own, which a test hands over.
+/// With its own influence functions, provided by a test.
 static inline void add_own_mirror(ao_case *c, double height_m)
 {
     c->mirrors[c->mirror_count++] =
         (bb_conjugate_config){height_m, NAN, NAN, {"given by hand", NULL, NAN}};
 }
 
-/// What the tables of the kinds of guide star declare, so that a new kind is no new line here.
+/// Defaults from the tables of the kinds of guide star, so that a new kind needs no change here.
 static inline void default_settings(bb_sensors_config *sensors)
 {
     for (int kind = 0; kind < (int)BB_GUIDE_STAR_COUNT; ++kind) {
@@ -137,8 +137,8 @@ static inline ao_case case_without_stars(double diameter_m, bb_index lenslets)
     return c;
 }
 
-/// An 8 m telescope of 4 laser and 3 natural stars that corrects towards 5 directions by the
-/// mirrors that are added; 1064 measurements.
+/// An 8 m telescope with 4 laser and 3 natural stars, corrected towards 5 directions by the added
+/// mirrors; 1064 measurements.
 static inline ao_case case_mcao(void)
 {
     static const bb_layer_config layers[] = {
@@ -202,8 +202,8 @@ static inline ao_case case_vlt3136(void)
 static const bb_layer_config case_layers[] = {
     {100.0, 9.0, NAN}, {4000.0, 3.5, NAN}, {12500.0, 1.7, NAN}};
 
-/// Nothing is symmetric here: unequal lenslet counts, altitudes, shifts, a layer above one star, a
-/// zenith angle. Two natural and two laser stars share a grid, which makes them a table's pairs.
+/// No symmetry: unequal lenslet counts, altitudes, shifts, a layer above one star, a zenith angle.
+/// Two natural and two laser stars share a grid, and so a displacement table.
 static inline ao_case case_asymmetric(void)
 {
     ao_case c = case_without_stars(8.0, 6);
@@ -231,8 +231,8 @@ static inline ao_case case_asymmetric(void)
     return c;
 }
 
-/// The same with averaged gradients, but of point differences of a laser and a natural star; the
-/// other natural star on its grid has averaged gradients.
+/// case_asymmetric with averaged gradients, except point differences for a laser and a natural
+/// star; the other natural star on its grid has averaged gradients.
 static inline ao_case case_mixed_slopes(void)
 {
     ao_case c = case_asymmetric();

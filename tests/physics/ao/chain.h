@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole chain from a configuration to Strehl ratios with a plain fp64 LAPACK solve between, in
-// the call order of a driver.
+// The whole chain from a configuration to Strehl ratios with a plain fp64 LAPACK solve in between,
+// in the call order of a driver.
 #ifndef BB_TESTS_PHYSICS_AO_CHAIN_H
 #define BB_TESTS_PHYSICS_AO_CHAIN_H
 
@@ -56,7 +56,7 @@ static inline chain chain_assemble(const ao_case *c, bool noisy)
                                        .columns = &k.guides,
                                        .noise = noisy ? &k.noise : NULL,
                                        .tilt_blocks = true};
-    // The parts point into `k`, which the caller gets a copy of: sources are used here only.
+    // The parts point into `k`, of which the caller gets a copy: sources are used only here.
     check_ok(bb_slope_covariance_create(&parts, &k.cmm_source));
     k.cmm = chain_dense(k.cmm_source);
     parts = (bb_slope_covariance_parts){
@@ -70,7 +70,7 @@ static inline chain chain_assemble(const ao_case *c, bool noisy)
     return k;
 }
 
-/// R = Ctm Cmm^-1 by Cholesky, false where Cmm is not positive definite.
+/// R = Ctm Cmm^-1 by Cholesky, false if Cmm is not positive definite.
 static inline bool chain_solve(chain *k)
 {
     const lapack_int n = (lapack_int)k->n;
@@ -111,7 +111,7 @@ static inline chain chain_run(const ao_case *c, bool noisy)
     return k;
 }
 
-/// The stationary residual of slopes `cee` as bb_point_spread_residual makes it.
+/// Stationary wavefront residual of the slopes' `cee`, by bb_point_spread_residual.
 static inline void chain_wavefront(const bb_point_spread *spread, const double *cee,
                                    double *correlation, double *rms_m, bb_outcome *outcome)
 {

@@ -10,7 +10,7 @@
 
 enum { SOURCE_CMM, SOURCE_CTM, SOURCE_CTT, SOURCE_COUNT };
 
-/// Stays where it is filled: the covariances point into it.
+/// Do not move: the covariances point into it.
 typedef struct sources {
     bb_atmosphere atmosphere;
     bb_sensor_array guides, truth;

@@ -9,7 +9,7 @@ static bb_status check_case(const ao_case *c)
     return bb_ao_check(&config);
 }
 
-// One change of a sound case is refused.
+// A change that makes a valid case invalid is rejected.
 #define check_refused(change, text)                                                                \
     do {                                                                                           \
         c = case_nx456();                                                                          \
@@ -98,7 +98,7 @@ TEST(there_must_be_stars_targets_and_subapertures)
     check_fails(check_case(&c), BB_INVALID, "guide_stars: 0 stars");
     check_refused(c.target_count = 0, "targets: 0");
     c = case_nx456();
-    c.targets[0].lenslets = 1; // the only centre lies in the obstruction
+    c.targets[0].lenslets = 1; // the only centre is inside the obstruction
     check_fails(check_case(&c), BB_INVALID, "targets[0].lenslets = 1 leaves no valid subaperture");
     check_refused(c.stars[3].lenslets = 1, "guide_stars[3].lenslets = 1 leaves no valid");
 }
@@ -131,7 +131,8 @@ TEST(masks_are_held_to_their_rules)
     mask[20] = -0.5;
     check_fails(check_case(&c), BB_INVALID, "row 1, column 0 is -0.5, expected a transmission");
     mask[20] = 0.0;
-    // A file that is yet to be read says nothing of the subapertures; no sensor is made without it.
+    // A file not yet read gives no information on subapertures; no sensor can be created without
+    // it.
     c = case_nx456();
     c.telescope.pupil.file = "pupil.h5";
     c.sensors.lenslets = 1;

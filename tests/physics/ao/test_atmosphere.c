@@ -99,7 +99,7 @@ TEST(seeing_is_a_fried_parameter)
     autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, &config, 40.0);
     bb_atmosphere expected =
         make(BB_PROFILE_ESO_MEDIAN, bb_atmosphere_r0_of_seeing(0.8, 650e-9), 40.0);
-    // At zenith as r0, which the zenith angle then lowers.
+    // At zenith as r0, which the zenith angle then reduces.
     assert_true(atmosphere.r0_m == expected.r0_m);
     assert_memory_equal(atmosphere.strength, expected.strength, 35 * sizeof(double));
     bb_atmosphere_release(&expected);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Laws that the chain keeps whatever the configuration, and that need no peer to compare with.
+// Invariants of the chain for any configuration, which need no reference implementation.
 #include "physics/ao/ao_constants.h"
 #include "tests/physics/ao/chain.h"
 
@@ -68,7 +68,7 @@ TEST(identical_stars_share_the_work)
     }
 }
 
-// Index of the subaperture where number i comes to lie when the pupil turns by 90 degrees.
+// New index of subaperture number i when the pupil rotates by 90 degrees.
 static bb_index turned(const bb_sensor *sensor, bb_index i)
 {
     for (bb_index j = 0; j < sensor->count; ++j) {
@@ -81,7 +81,8 @@ static bb_index turned(const bb_sensor *sensor, bb_index i)
     return -1;
 }
 
-// Where measurement `index` goes, and its sign: x slopes become y slopes, y slopes minus x slopes.
+// New position of measurement `index`, and its sign: x slopes become y slopes, y slopes minus x
+// slopes.
 static bb_index turn_measurement(const bb_sensor_array *array, bb_index index, double *sign)
 {
     const bb_sensor *sensor = array->sensors;
@@ -194,9 +195,8 @@ static double seeing_limited(const chain *k, double diameter_m, double wavelengt
     return blurred / sharp;
 }
 
-// The residual's stationarity is an approximation, best where the phase is small: 4 % at 10 um.
-// With moao's condition of sqrt(30) the tilts of 16 lenslets would be lost and the ratio be 28 %
-// high.
+// The residual's stationarity is an approximation, best for small phase: 4 % at 10 um. With moao's
+// condition of sqrt(30) the tilts of 16 lenslets would be dropped and the ratio be 28 % too high.
 TEST(without_correction_the_image_is_seeing_limited)
 {
     ao_case c = case_without_stars(8.0, 16);

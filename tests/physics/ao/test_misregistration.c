@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lenslet grids that are turned, magnified and shifted against the pupil.
+// Lenslet grids that are rotated, magnified and shifted relative to the pupil.
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/covariance/displacement_table.h"
 #include "tests/physics/ao/chain.h"
@@ -13,7 +13,7 @@ static void turn(double angle_deg, double *x, double *y)
     *y = sin(angle) * from_x + cos(angle) * *y;
 }
 
-// Turns a star and its sensor as one.
+// Rotates a star and its sensor together.
 static void turn_star(bb_guide_star_config *star, double angle_deg)
 {
     turn(angle_deg, &star->x_arcsec, &star->y_arcsec);
@@ -33,7 +33,7 @@ static void check_equal(const chain *k, const chain *other, double tolerance)
     assert_true(worst <= tolerance * peak);
 }
 
-// The ends of a measurement on a layer, from the config alone: plus x, plus y, minus x, minus y.
+// Ends of a measurement on a layer, from the config only: plus x, plus y, minus x, minus y.
 static double place(const ao_case *c, const bb_sensor_array *array, bb_index index, double height,
                     double ends[4])
 {
@@ -125,7 +125,7 @@ TEST(unequal_angles_and_sizes_match_the_exact_function)
     assert_true(worst < 1e-12 * peak);
 }
 
-// Tables serve grids that are turned alike, and no others.
+// Tables apply to grids with equal rotation, and no others.
 TEST(tables_serve_grids_that_are_turned_alike)
 {
     const ao_case c = misregistered();
@@ -138,9 +138,9 @@ TEST(tables_serve_grids_that_are_turned_alike)
     assert_true(bb_displacement_table_applies(&s[2], &s[2], layers));
 }
 
-// Stars, sensors and the laser's launch turned as one: nothing changes, by a quarter turn or by any
-// angle, since layers are isotropic. Sensors alone turned by a quarter permute: that is held by
-// what the same sky gives to grids that are not turned.
+// Stars, sensors and the laser's launch rotated together: nothing changes, by a quarter turn or by
+// any angle, since layers are isotropic. Sensors alone rotated by a quarter turn permute: compared
+// with unrotated grids under the same sky.
 TEST_FULL(turning_everything_changes_nothing)
 {
     const double angles[] = {90.0, 180.0, -90.0, 33.0};
@@ -159,8 +159,8 @@ TEST_FULL(turning_everything_changes_nothing)
     }
 }
 
-// A grid turned by a quarter measures along y what the aligned one measures along x, and along -x
-// what that one measures along y.
+// A grid rotated by a quarter turn measures along y what the aligned one measures along x, and
+// along -x what the latter measures along y.
 TEST(a_quarter_turn_of_a_grid_permutes_its_slopes)
 {
     ao_case c = case_without_stars(8.0, 7);
@@ -183,7 +183,7 @@ TEST(a_quarter_turn_of_a_grid_permutes_its_slopes)
         const bool along_x = inside < sensor->count;
         target[i] = -1;
         for (bb_index j = 0; j < sensor->count; ++j) {
-            // The same place in the pupil.
+            // The same position in the pupil.
             if (hypot(turned->x_m[inside % sensor->count] - sensor->x_m[j],
                       turned->y_m[inside % sensor->count] - sensor->y_m[j]) < 1e-9) {
                 target[i] = sensor->first + (along_x ? sensor->count : 0) + j;
@@ -200,7 +200,7 @@ TEST(a_quarter_turn_of_a_grid_permutes_its_slopes)
     }
 }
 
-// Turning one sensor on the axis is turning all others the other way.
+// Rotating one sensor on the axis equals rotating all others the other way.
 TEST(turning_one_is_turning_the_others_back)
 {
     for (int model = 0; model < 2; ++model) {
@@ -220,7 +220,7 @@ TEST(turning_one_is_turning_the_others_back)
     }
 }
 
-// A magnified grid is that of a telescope so much larger, noise and launch included.
+// A magnified grid equals that of a telescope larger by the same factor, noise and launch included.
 TEST(magnification_scales_as_the_diameter)
 {
     for (int model = 0; model < 2; ++model) {

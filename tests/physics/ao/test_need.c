@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The needs of ao's modules against what they take, on small cases, with one thread and with three.
+// Need estimates of ao's modules against actual use, on small cases, with one thread and with
+// three.
 #include "physics/ao/covariance/displacement_table.h"
 #include "physics/ao/frames/learn_frames.h"
 #include "physics/ao/frames/monte_carlo.h"
@@ -206,7 +207,7 @@ static void hold_whole(const scene *s, const bb_tomography *problem)
     need_hold("tomography, whole residual", need, NEED_LOOSENESS);
 }
 
-// A closed loop, in which guide stars see nothing of the mirrors.
+// A closed loop in which guide stars do not measure the mirrors.
 static void hold_time(const scene *s, const bb_frame_sampler *sampler,
                       const bb_frame_sampler_extent *frames, const double *r)
 {

@@ -2,8 +2,8 @@
 //
 // The whole chain against an independent numpy computation of the 39 m check case, 5 digits
 // (lambda_min 3, Strehl ratio 1e-5). That computation took an arcsecond as 1/206265 rad everywhere;
-// ours takes it exactly, 9.4e-7 apart. Quantities in arcsec^2 move by 1.9e-6, which five digits
-// bear, so the numbers stand as they were given.
+// ours is exact, 9.4e-7 apart. Quantities in arcsec^2 change by 1.9e-6, within five digits, so the
+// numbers are unchanged.
 #include "core/clock.h"
 #include "tests/physics/ao/chain.h"
 
@@ -106,7 +106,7 @@ TEST(keeping_weaker_modes_lowers_the_strehl_ratio)
     const ao_case c = case_nx456();
     autocall(chain_release) chain k = chain_run(&c, true);
     const score got = score_residual(&k, 20.0, 2);
-    // No reference: the value that this program gave first, to notice a change.
+    // Not a reference: the first value of this program, to detect changes.
     check_close(got.h_band, 0.80727, 1e-5, 1.0);
     check_relative(got.rms_nm, 123.181, 1e-5);
 }

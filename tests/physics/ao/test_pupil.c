@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Masks of the pupil: how they are drawn, which subapertures they leave, and what an asymmetric one
-// does to the image and to the chain.
+// Pupil masks: sampling, valid subapertures, and the effect of an asymmetric one on the image and
+// the chain.
 #include "core/random.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/subapertures.h"
@@ -65,7 +65,7 @@ TEST(a_drawn_pupil_is_drawn_again_as_it_is)
 
 TEST(fine_masks_are_averaged_and_coarse_ones_repeated)
 {
-    // 3 x 3 pixels a point, one column of them dark: the points along it see two thirds.
+    // 3 x 3 pixels per point, one column of them dark: the points along it transmit two thirds.
     double fine[27 * 27];
     double drawn[9 * 9];
     fill_array(fine, 27 * 27, i, i % 27 == 13 ? 0.0 : 1.0);
@@ -73,7 +73,7 @@ TEST(fine_masks_are_averaged_and_coarse_ones_repeated)
     for (int i = 0; i < 9 * 9; ++i) {
         assert_true(drawn[i] == (i % 9 == 4 ? 6.0 / 9.0 : 1.0));
     }
-    // Four quadrants on 5 points: those on the axes touch two or four of them.
+    // Four quadrants on 5 points: those on the axes overlap two or four of them.
     static const double quadrants[] = {0.0, 0.25, 0.5, 1.0};
     static const double expected[] = {0.0,  0.0,  0.125, 0.25,   0.25,  0.0,   0.0, 0.125, 0.25,
                                       0.25, 0.25, 0.25,  0.4375, 0.625, 0.625, 0.5, 0.5,   0.75,
@@ -110,13 +110,14 @@ TEST(turning_the_mask_turns_what_is_drawn)
 
 TEST(transmissions_count_cut_pixels_by_their_part)
 {
-    // Lenslet (0, 0) of 2 x 2 holds one of 3 x 3 pixels, halves of two and a quarter of one.
+    // Lenslet (0, 0) of 2 x 2 contains one of 3 x 3 pixels, halves of two and a quarter of one.
     static const double mask[] = {0.5, 1.0, 0.0, 0.25, 0.75, 0.0, 0.0, 0.0, 1.0};
     const bb_pupil pupil = {.mask = mask, .edge = 3, .threshold = 0.5};
     check_relative(bb_pupil_transmission(&pupil, 2, 0, 0),
                    (0.5 + 0.5 * (1.0 + 0.25) + 0.25 * 0.75) / 2.25, 1e-15);
     check_relative(bb_pupil_transmission(&pupil, 2, 1, 1), (1.0 + 0.25 * 0.75) / 2.25, 1e-15);
-    // Right at the threshold is in: (0, 0) has 0.583, (1, 1) 0.528, (1, 0) 0.306, (0, 1) 0.139.
+    // Exactly at the threshold is valid: (0, 0) has 0.583, (1, 1) 0.528, (1, 0) 0.306, (0, 1)
+    // 0.139.
     bb_index column[4];
     bb_index row[4];
     assert_int_equal(bb_subapertures_count(2, &pupil), 2);
@@ -180,8 +181,8 @@ TEST(areas_of_lenslets_add_up_to_the_annulus)
                    4.0 * (M_PI / 12.0 + 0.25 - sqrt(3.0) / 4.0), 1e-14);
 }
 
-// The mean transmission of the drawn annulus finds the subapertures of the centre rule, but for
-// lenslets that the edge cuts near their middle.
+// The mean transmission of the sampled annulus finds the subapertures of the centre rule, except
+// for lenslets cut by the edge near their centre.
 TEST(the_annulus_leaves_the_subapertures_of_the_centre_rule)
 {
     static const bb_index lenslets[] = {4, 5, 6, 7, 10, 12, 20, 24, 38};
@@ -249,7 +250,7 @@ TEST(the_image_is_that_of_the_mask)
     }
 }
 
-// Largest difference of an image and another one turned, and of the two as they are.
+// Largest difference of an image and a transformed one, and of the two untransformed.
 static void check_turned_image(turn how, const double *mask, const double *image)
 {
     bb_point_spread_grid grid;
@@ -297,7 +298,7 @@ static ao_case segmented_case(const double *mask)
     return c;
 }
 
-// Where measurement i of `part` stands among those of `whole`, which has its subapertures and more.
+// Index of measurement i of `part` among those of `whole`, which has its subapertures and more.
 static bb_index place_of(const bb_sensor_array *part, const bb_sensor_array *array, bb_index i)
 {
     bb_index s = 0;
@@ -316,7 +317,7 @@ static bb_index place_of(const bb_sensor_array *part, const bb_sensor_array *arr
     return target->first + axis * target->count + k;
 }
 
-// What a mask leaves of the measurements is covaried as without it.
+// The remaining measurements have the same covariance as without a mask.
 TEST(covariances_are_those_of_the_subapertures_left)
 {
     autofree double *mask = allocate(SEGMENTED * SEGMENTED);
@@ -367,7 +368,7 @@ static double case_strehl(const ao_case *c, double *rms_m)
     return ratio;
 }
 
-// Mirroring the sky and the pupil changes nothing; mirroring the pupil alone does.
+// Mirroring the sky and the pupil changes nothing; mirroring only the pupil does.
 TEST(a_mirrored_sky_and_pupil_have_the_same_strehl_ratio)
 {
     autofree double *mask = allocate(SEGMENTED * SEGMENTED);
@@ -395,7 +396,7 @@ TEST(a_mirrored_sky_and_pupil_have_the_same_strehl_ratio)
 
 TEST(a_mirror_that_sees_no_subaperture_is_refused)
 {
-    // Open in the very middle only, and actuators in a thin ring far from it.
+    // Open only at the very centre, with actuators in a thin ring far from it.
     autofree double *mask = allocate(160 * 160);
     for (bb_index y = 78; y < 82; ++y) {
         for (bb_index x = 78; x < 82; ++x) {

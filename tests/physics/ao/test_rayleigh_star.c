@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rayleigh beacons: closed forms of the cone effect, of the elongation by the range gate and of
-// what the tilt leaves, and the rules of their keys.
+// Rayleigh beacons: closed forms of the cone effect, of the elongation by the range gate and of the
+// tilt residual, and the rules of their keys.
 #include "core/memory.h"
 #include "physics/ao/ao_check.h"
 #include "physics/ao/covariance/slope_covariance.h"
@@ -77,7 +77,7 @@ TEST(cone_shrinks_by_the_altitude)
 }
 
 // A gate of 2 km at 20 km from 8 m aside: 206264.806 x 2000 x 8 / 4e8 = 8.25059225 arcsec. At a
-// zenith angle of 60 degrees the beacon is twice as far, the gate as deep as it was: a quarter.
+// zenith angle of 60 degrees the beacon is twice as far with the same gate: a quarter.
 TEST(gate_elongates_the_spot)
 {
     static const double angles[] = {0.0, 60.0};
@@ -89,7 +89,7 @@ TEST(gate_elongates_the_spot)
         const bb_sensor *sensor = &s.guides.sensors[0];
         const double far = bb_laser_star_elongation_arcsec(&sensor->star, 8.0);
         check_relative(far, lengths[a], 1e-10);
-        // Launched at (4, 0): on the row at y = 0.5 the long axis turns little from x.
+        // Launched at (4, 0): on the row at y = 0.5 the long axis deviates little from x.
         const double seeing = bb_atmosphere_seeing_arcsec(&s.atmosphere, 532e-9);
         const double spot = seeing * seeing + 1.0;
         const double electrons = 2.0e7 * 4e-3 * 0.382 / 0.84;
@@ -105,7 +105,7 @@ TEST(gate_elongates_the_spot)
     }
 }
 
-// Nothing of the mean slopes is known: a column an axis, and the variance in Cmm.
+// The mean slopes are unknown: one column per axis, and the variance in Cmm.
 TEST(tilt_is_unknown)
 {
     autocall(release) seen s;
@@ -116,7 +116,7 @@ TEST(tilt_is_unknown)
     assert_true(tilts.variance[0] == 0.7);
 }
 
-// At zenith a sodium star of the same numbers is the same star.
+// At zenith a sodium star with the same numbers is equivalent.
 TEST(at_zenith_it_is_any_laser_star)
 {
     double *values[2] = {NULL, NULL};
@@ -169,7 +169,7 @@ TEST(flux_follows_the_lidar_equation)
             photons * 0.84 * 0.84 * molecules * sigma * 1000.0 / (height_m * height_m);
         check_relative(flux_of(&c), wanted, 1e-4);
     }
-    // Twice the distance, twice the air: the gate stays as deep.
+    // Twice the distance, twice the air: the gate depth is unchanged.
     const double zenith = flux_of(&c);
     c.telescope.zenith_angle_deg = 60.0;
     check_relative(flux_of(&c), zenith / 4.0 * 0.84 * 0.84, 1e-12);
@@ -177,7 +177,7 @@ TEST(flux_follows_the_lidar_equation)
     c.stars[0].settings.power_w = 36.0;
     c.stars[0].settings.depth_km = 0.5;
     check_relative(flux_of(&c), zenith, 1e-12);
-    // Photons by lambda, backscatter by lambda^-4.
+    // Photons scale with lambda, backscatter with lambda^-4.
     c.stars[0].settings.wavelength_nm = 266.0;
     check_relative(flux_of(&c), 8.0 * zenith, 1e-12);
     c.stars[0].settings.power_w = NAN;
@@ -208,7 +208,7 @@ TEST(rules_of_the_keys)
                 "guide_stars[0].magnitude does not apply to a star of kind rayleigh");
 }
 
-// Every setting that a kind takes can be said of a star too.
+// Every setting of a kind can be overridden by a star too.
 TEST(stars_may_override_every_setting)
 {
     for (int kind = 0; kind < (int)BB_GUIDE_STAR_COUNT; ++kind) {

@@ -5,7 +5,7 @@
 #include "physics/ao/subapertures.h"
 #include "tests/physics/ao/cases.h"
 
-// The counts behind the measurement numbers of moao's files and of the paper.
+// The counts that give the measurement numbers of moao's files and of the paper.
 TEST(centre_rule_gives_the_published_counts)
 {
     static const struct {
@@ -63,7 +63,7 @@ TEST(sensors_follow_one_another_with_their_own_lenslets)
     check_relative(lgs->size_m, 0.8, 1e-15);
     check_relative(lgs->star.frame_s, 2e-3, 1e-15);
     assert_true(lgs->star.spot_arcsec == 1.5 && guides.sensors[0].star.pixel_arcsec == 0.3);
-    // The launch telescope stands at the edge, on the star's side.
+    // The launch telescope is at the edge, on the star's side.
     check_close(lgs->star.launch_x_m, 0.0, 1e-15, 4.0);
     check_relative(lgs->star.launch_y_m, 4.0, 1e-15);
     // Layer 1, 12.5 km up: the cone shrinks the pupil by 1/8 and the beam moves by h alpha.
@@ -93,7 +93,7 @@ TEST(layers_above_a_laser_star_have_no_scale)
     check_relative(guides.sensors[0].star.altitude_m, 20000.0, 1e-14);
     check_relative(guides.sensors[0].layer[0].scale, 1.0 - 0.003, 1e-14);
     assert_true(guides.sensors[0].layer[1].scale == 0.0);
-    // A star on the axis has no azimuth: its launch telescope stands at azimuth zero.
+    // A star on the axis has no azimuth: its launch telescope is at azimuth zero.
     assert_true(guides.sensors[0].star.launch_x_m == 4.0);
 }
 
@@ -111,8 +111,8 @@ TEST(natural_stars_have_no_tilt_vectors)
     assert_int_equal(tilts.columns, 0);
 }
 
-// Lenslets of 1 m do not exceed it, five across are no tilt sensor; a magnified grid has larger
-// ones.
+// Lenslets of 1 m do not exceed the limit, five across are not a tilt sensor; a magnified grid has
+// larger ones.
 TEST(slopes_of_large_or_few_lenslets_are_averaged)
 {
     enum { UNSET = -1, POINT = BB_SLOPE_POINT_DIFFERENCE, MEAN = BB_SLOPE_AVERAGED_GRADIENT };
@@ -146,7 +146,7 @@ TEST(slopes_of_large_or_few_lenslets_are_averaged)
         check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
         check_ok(bb_sensor_array_create_truth(&config, 0, &atmosphere, &truth));
         assert_int_equal(bb_sensor_averages(&guides.sensors[0]), rows[i].averages);
-        // The truth sensor knows the sensors' model, and its own 10 lenslets.
+        // The truth sensor uses the sensors' model, and its own 10 lenslets.
         assert_int_equal(bb_sensor_averages(&truth.sensors[0]),
                          rows[i].sensors == MEAN ||
                              (rows[i].sensors == UNSET && rows[i].diameter_m > 10.0));

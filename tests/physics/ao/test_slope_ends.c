@@ -46,7 +46,7 @@ TEST(ends_stand_half_a_lenslet_from_the_centre)
     }
 }
 
-// One line of n has n + 1 ends along it; a line broken by the obstruction has one more.
+// A line of n has n + 1 ends along it; a line interrupted by the obstruction has one more.
 TEST(neighbours_share_an_end)
 {
     const grid g = grid_of(16, 0.2);
@@ -57,7 +57,7 @@ TEST(neighbours_share_an_end)
     assert_int_equal(g.count, 196);
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
         autorelease(bb_slope_ends) ends = ends_of(&g, axis);
-        // The pupil is the same seen along either axis.
+        // The pupil is symmetric under swapping the axes.
         assert_int_equal(ends.count, g.count + segments);
         for (bb_index i = 1; i < g.count; ++i) {
             assert_true(ends.minus[i] > ends.minus[i - 1] && ends.plus[i] > ends.plus[i - 1]);

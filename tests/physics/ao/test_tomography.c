@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tomographic problem as a solver sees it: what its sources are, how the unknown tilts of laser
-// stars are split from the rest, and what a residual is worth.
+// The tomographic problem from the solver's side: its sources, the low-rank part of the unknown
+// tilts of laser stars, and the score of a residual.
 #include "core/memory.h"
 #include "physics/ao/tomography.h"
 #include "tests/physics/ao/cases.h"
@@ -49,7 +49,7 @@ TEST(sources_have_the_shapes_of_the_sensors)
         assert_int_equal(target->ctt->columns, m);
         assert_int_equal(bb_point_spread_layout(target->spread)->measurement_count, m);
     }
-    // The mirror is made once for targets of one grid.
+    // Targets with the same grid share one mirror.
     assert_ptr_equal(problem->targets[0].spread, problem->targets[1].spread);
     assert_ptr_not_equal(problem->targets[0].spread, problem->targets[2].spread);
     bb_tomography_destroy(&problem);
@@ -89,7 +89,7 @@ TEST(tilts_complete_the_core)
     assert_int_equal(changed, 4 * one * one);
 }
 
-// Nothing of a tilt's strength is left in the matrices when it is infinite.
+// With infinite variances the matrices are independent of the tilt variance.
 TEST(unknown_tilts_leave_the_core)
 {
     const ao_case c = small_case();
@@ -109,8 +109,8 @@ TEST(unknown_tilts_leave_the_core)
     assert_memory_equal(core, cmm, (size_t)(n * n) * sizeof *core);
 }
 
-// The truth sensor looks where its target is: what differs between targets is where Ctm looks, not
-// the turbulence that it sees.
+// The truth sensor has its target's direction: targets differ in the direction of Ctm, not in the
+// turbulence.
 TEST(targets_differ_in_where_they_look)
 {
     const ao_case c = small_case();
@@ -124,7 +124,7 @@ TEST(targets_differ_in_where_they_look)
     check_all_close(ctt[1], ctt[0], m * m, 1e-12, ctt[0][0]);
     for (bb_index i = 0; i < m * n; ++i) {
         moved = fmax(moved, fabs(ctm[1][i] - ctm[0][i]));
-        // Cauchy and Schwarz, whatever the directions.
+        // Cauchy-Schwarz, for any directions.
         assert_true(fabs(ctm[0][i]) <= ctt[0][0] * (1.0 + 1e-9));
     }
     assert_true(moved > 1e-3 * ctt[0][0]);
@@ -134,8 +134,8 @@ TEST(targets_differ_in_where_they_look)
     }
 }
 
-// Nothing left over is a perfect image; turbulence that nobody corrects is worse; what is not
-// finite has no price.
+// A zero residual is a perfect image; uncorrected turbulence is worse; a non-finite residual has no
+// score.
 static void check_rating(bb_score kind)
 {
     const ao_case c = small_case();
@@ -173,7 +173,7 @@ TEST(rating_spans_perfect_to_uncorrected)
     check_rating(BB_SCORE_STATIONARY);
 }
 
-// White errors of slopes on a mirror that keeps a mode of the edge: the mean over pairs is no
+// White errors of slopes on a mirror that keeps a mode of the edge: the mean over pairs is not a
 // covariance, and its Strehl ratio would be thousands.
 TEST(a_residual_far_from_stationary_has_no_price)
 {

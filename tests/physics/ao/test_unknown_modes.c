@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the covariance does not know: slopes of every mode against differences of its wavefront, on
-// aligned grids and on one that is magnified, turned and shifted, by both slope models; the drift
-// of a sodium layer against the elongation of its spot; which star has which.
+// Modes outside the covariance: slopes of every mode against differences of its wavefront, on
+// aligned grids and on one that is magnified, rotated and shifted, with both slope models; the
+// drift of a sodium layer against the elongation of its spot; modes by kind of star.
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/laser_star.h"
 #include "physics/ao/unknown_modes.h"
@@ -13,7 +13,7 @@ enum { SENSORS = 3, LENSLETS = 10 };
 
 static const bb_unknown_modes_config every_kind = {0.3, 400.0, 25.0};
 
-// A natural star, a laser star on a grid askew, and a Rayleigh star.
+// A natural star, a laser star on a rotated grid, and a Rayleigh star.
 typedef struct rig {
     ao_case c;
     bb_atmosphere atmosphere;
@@ -64,7 +64,7 @@ static double slope_of(const rig *self, bb_index sensor, int axis, bb_index i, b
     return self->modes.vectors[(s->first + axis * s->count + i) * self->modes.columns + column];
 }
 
-// Wavefronts in m at a place along the axes of a sensor's grid, counted from its middle.
+// Wavefronts in m at a position along the axes of a sensor's grid, from its centre.
 typedef double (*wavefront)(const bb_sensor *sensor, double airmass, bb_index mode, double x_m,
                             double y_m);
 
@@ -88,7 +88,7 @@ static double aberration(const bb_sensor *sensor, double airmass, bb_index mode,
 }
 
 // The mean gradient over a subaperture by differences of 1e-4 of its size, 40 x 40 of them, or the
-// difference between the middles of two edges.
+// difference between the midpoints of two edges.
 static double numerical_slope(const bb_sensor *sensor, double airmass, bb_slope_model model,
                               wavefront front, bb_index mode, int axis, bb_index i)
 {
@@ -133,7 +133,7 @@ static void hold(const rig *self, bb_slope_model model, wavefront front, bb_inde
             largest = fmax(largest, fabs(expected));
         }
     }
-    // Means over 40 x 40 squares leave a part in 40^2 of what is curved within a subaperture.
+    // Means over 40 x 40 squares have a relative error of 40^-2 for curvature within a subaperture.
     const double bound = model == BB_SLOPE_POINT_DIFFERENCE ? 1e-11 : 2e-5;
     if (worst > bound * largest) {
         print_error("sensor %td, mode %td: %g of %g\n", sensor, mode, worst, largest);
@@ -161,8 +161,8 @@ TEST(slopes_are_those_of_the_wavefront)
     }
 }
 
-// A layer that rises by a metre moves the spot as far as one that is a metre deep is long; the
-// airmass is in its range twice, and once in the drift along it.
+// A layer that rises by a metre moves the spot by the elongation of a layer a metre deep; the
+// airmass enters its range twice, and once the drift along it.
 TEST(a_drift_moves_spots_as_depth_stretches_them)
 {
     autocall(release) rig zenith, low;
@@ -181,7 +181,7 @@ TEST(a_drift_moves_spots_as_depth_stretches_them)
     }
 }
 
-// Slopes of focus, both astigmatisms, and of those against the others by symmetry; coma and trefoil
+// Slopes of focus, both astigmatisms, and of those with the others by symmetry; coma and trefoil
 // are orthogonal as wavefronts, not on a square grid of slopes.
 TEST(modes_of_unlike_symmetry_are_orthogonal)
 {
@@ -202,7 +202,7 @@ TEST(modes_of_unlike_symmetry_are_orthogonal)
     }
 }
 
-// Natural stars have tilts, sodium stars foci, all sensors aberrations; what has no variance has no
+// Natural stars have tilts, sodium stars foci, all sensors aberrations; a variance of 0 gives no
 // modes.
 TEST(stars_have_the_modes_of_their_kind)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Configurations of the fringe physics for the tests: the defaults of the tables, and what a test
-// changes of them.
+// Configurations of the fringe physics for the tests: the defaults of the tables, and changes by
+// tests.
 #ifndef BB_TESTS_FRINGE_CASES_H
 #define BB_TESTS_FRINGE_CASES_H
 
@@ -19,7 +19,7 @@ static inline int word_place(const char *const *words, const char *word)
     return place;
 }
 
-/// Fills a struct as a file without any key would.
+/// Fills a struct with the defaults of a file without keys.
 static inline void fill_defaults(const bb_schema *schema, void *object)
 {
     for (bb_index k = 0; k < schema->key_count; ++k) {

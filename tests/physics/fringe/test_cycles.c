@@ -36,7 +36,8 @@ TEST(pistons_of_parts_are_free)
     assert_int_equal(parts[1].piston, -5);
     assert_int_equal(parts[0].cycles.scored, 80);
     assert_int_equal(parts[1].cycles.scored, 100);
-    // As one part the smaller half is wrong; gap pixels count too, with the piston of the right.
+    // As one part the smaller half is wrong; gap pixels count too, with the piston of the right
+    // half.
     check_ok(bb_cycles_count(PIXELS, phase, truth, NULL, 1, NULL, &cycles));
     assert_int_equal(cycles.scored, 200);
     assert_int_equal(cycles.wrong, 80);
@@ -109,7 +110,7 @@ TEST(a_part_without_phase_is_all_wrong)
     assert_int_equal(cycles.scored, 0);
 }
 
-// More different k than a table of the first size holds, in many parts: against counts by hand.
+// More different k than the initial table size, in many parts: against counts by hand.
 TEST(many_values_are_counted)
 {
     enum { MANY = 60000, PARTS = 7, SPREAD = 3000 };

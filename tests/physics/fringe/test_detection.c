@@ -87,13 +87,13 @@ TEST(carre_does_not_ask_for_the_step)
         c.detection.step_error = errors[e];
         autocall(release) measurement m = measure(&c, 2, 0);
         for (bb_index i = 0; i < 53 * 31; ++i) {
-            check_close(error_of(&m, i), 0.0, 1e-7, 1.0); // a root of a product near 0
+            check_close(error_of(&m, i), 0.0, 1e-7, 1.0); // square root of a product near 0
             if (errors[e] == 0.0) {
                 check_relative(m.modulation[i], 0.45, 1e-7);
             }
         }
     }
-    // Beyond 2 pi / 3 a step the first and last frames differ the other way round.
+    // Beyond 2 pi / 3 per step the first and last frames differ the other way round.
     c.detection.step_error = 0.0;
     c.detection.step_rad = 2.4;
     measurement wide = measure(&c, 2, 0);
@@ -103,7 +103,8 @@ TEST(carre_does_not_ask_for_the_step)
     }
     release(&wide);
     c.detection.step_rad = NAN;
-    // Four steps that are taken to be right do: the error is error x 3/2 steps and a ripple.
+    // With Carre's formula the step error has no effect; with nominal steps the error is error x
+    // 3/2 steps and a ripple.
     c.detection.algorithm = BB_DETECTION_STEPS;
     c.detection.step_error = 0.2;
     autocall(release) measurement m = measure(&c, 2, 0);
@@ -114,7 +115,8 @@ TEST(carre_does_not_ask_for_the_step)
     check_close(sum, 0.2 * 1.5 * 0.5 * M_PI, 0.05, 1.0);
 }
 
-// A slope is exact under a window that lies within the data; at edges it is that of a place within.
+// A slope is exact under a window within the data; at edges the phase is that of a point further
+// in.
 TEST(a_carrier_gives_the_phase)
 {
     static const bb_fringe_carrier_config carriers[] = {{.x = 0.25, .y = 0.0, .window_px = 7},
@@ -133,7 +135,7 @@ TEST(a_carrier_gives_the_phase)
             check_close(error_of(&m, i), 0.0, within ? 0.03 : 0.8, 1.0);
             if (within) {
                 check_close(m.modulation[i], 0.22, 0.03,
-                            1.0); // less a tenth: the slope lies beside the window's middle
+                            1.0); // minus a tenth: the slope is off the window's centre
             }
         }
     }
@@ -175,7 +177,7 @@ TEST(levels_bound_the_error)
         for (bb_index i = 0; i < 101 * 77; ++i) {
             worst = fmax(worst, fabs(error_of(&m, i)));
         }
-        // a1 and a2 are half of two roundings each: off by at most half a level.
+        // a1 and a2 are half of two rounding errors each: at most half a level.
         const double bound = asin(sqrt(2.0) * 0.5 * level / 0.45);
         assert_true(worst <= bound && worst > 0.2 * bound);
     }
@@ -212,7 +214,7 @@ TEST(a_pixel_that_is_always_full_has_no_phase)
         check_close(m.modulation[i], 0.0, 1e-14, 1.0);
     }
     release(&m);
-    // The least modulation is that of the fringes, mean times contrast.
+    // The threshold applies to the fringe modulation, mean times contrast.
     c.camera.mean = 0.5;
     c.camera.contrast = 0.2;
     c.detection.least_modulation = 0.101;
@@ -261,7 +263,7 @@ TEST(vibration_is_common_to_a_frame)
                 assert_true(frame[i] == frame[0]);
             }
         }
-        // At phase 0 and steps of pi / 2 the second and fourth frame see the error's sine.
+        // At phase 0 and steps of pi / 2 the second and fourth frame contain the error's sine.
         const double error = asin((0.5 - m.frames->intensity[16 * 9]) / 0.45);
         sum += error / 400.0;
         squares += error * error / 400.0;

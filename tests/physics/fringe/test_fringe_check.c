@@ -2,7 +2,7 @@
 #include "tests/physics/complete_schema.h"
 #include "tests/physics/fringe/cases.h"
 
-// One change of a sound case is refused.
+// A change that makes a valid case invalid is rejected.
 #define check_refused(change, text)                                                                \
     do {                                                                                           \
         c = fringe_case(64, 48);                                                                   \
@@ -152,16 +152,16 @@ TEST(tables_are_complete)
 TEST(a_carrier_is_held_to_its_window)
 {
     bb_fringe_config c = fringe_case(64, 48);
-    c.detection.carrier.window_px = 8; // idle: no carrier
+    c.detection.carrier.window_px = 8; // unused without a carrier
     check_ok(bb_fringe_config_check(&c));
     c.detection.algorithm = BB_DETECTION_CARRIER;
     check_fails(bb_fringe_config_check(&c), BB_INVALID,
                 "detection.carrier.window_px = 8, expected an odd number");
     c.detection.carrier = (bb_fringe_carrier_config){.x = 0.25, .y = 0.0, .window_px = 7};
     check_ok(bb_fringe_config_check(&c));
-    c.detection.carrier.x = 0.24; // the mean of the frame comes through
+    c.detection.carrier.x = 0.24; // the mean of the frame is not rejected
     check_fails(bb_fringe_config_check(&c), BB_INVALID, "expected one of them at least 0.25");
-    c.detection.carrier.x = 0.45; // so does the image, at 0.9
+    c.detection.carrier.x = 0.45; // nor is the mirror image, at 0.9
     check_fails(bb_fringe_config_check(&c), BB_INVALID,
                 "twice one of them as far from a whole number");
     c.detection.carrier.y = -0.25;

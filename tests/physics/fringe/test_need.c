@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The needs of the fringe physics against what it takes, with one thread and with three.
+// Need estimates of the fringe physics against actual use, with one thread and with three.
 #include "physics/fringe/interferogram.h"
 #include "physics/fringe/wavefront.h"
 #include "tests/need.h"

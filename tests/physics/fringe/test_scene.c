@@ -26,7 +26,7 @@ static bb_index count_residues(const bb_scene *scene)
     return count;
 }
 
-// Mean, and rms about it, of what a pupil sees.
+// Mean, and rms about it, over a pupil.
 static void measure(const bb_scene *scene, double *mean, double *rms)
 {
     double sum = 0.0;
@@ -101,7 +101,7 @@ TEST(random_surfaces_have_their_rms)
     check_close(mean, 0.0, 1e-12, 1.0);
     check_relative(rms, 20.0 * 2.0 * M_PI / 316.4, 1e-12);
     bb_scene_destroy(&scene);
-    // Independent parts add.
+    // Independent parts add up.
     c.surface.freeform.rms_nm = 75.0;
     c.surface.spectrum.rms_nm = 1e-3;
     scene = make_scene(&c, 5, 0);
@@ -164,7 +164,8 @@ TEST(finer_arrays_see_the_same_surface)
     autoptr(bb_scene) many = make_scene(&fine, 3, 0);
     for (bb_index r = 0; r < 24; ++r) {
         for (bb_index k = 0; k < 40; ++k) {
-            // The middle of three by three lies where the coarse one does; rms differ a little.
+            // The centre of three by three coincides with the coarse pixel's; the rms differs
+            // slightly.
             check_close(few->phase[r * 40 + k], many->phase[(3 * r + 1) * 120 + 3 * k + 1], 0.01,
                         2.0);
         }
@@ -203,7 +204,7 @@ TEST(steps_stand_where_they_should)
         }
     }
     bb_scene_destroy(&scene);
-    // A pixel whose centre lies on the edge is beyond it.
+    // A pixel with its centre on the edge is beyond it.
     steps[0].x = 3.5 / 8.0;
     c = fringe_case(8, 1);
     c.surface.steps = (bb_list){.items = steps, .count = 1};
@@ -213,7 +214,7 @@ TEST(steps_stand_where_they_should)
 
 TEST(a_shear_has_clean_rows_and_no_residue_along_them)
 {
-    // 0.3 cycles a pixel: rows stay clean, the jump over the cut grows to 19.
+    // 0.3 cycles a pixel: rows are unaffected, the jump over the cut grows to 19.
     bb_surface_step shear = {.kind = BB_SURFACE_STEP_SHEAR,
                              .height_nm = 0.3 * 63.0 * 316.4,
                              .x = NAN,
@@ -226,7 +227,7 @@ TEST(a_shear_has_clean_rows_and_no_residue_along_them)
         for (bb_index k = 0; k + 1 < 64; ++k) {
             const double *p = scene->phase + r * 64 + k;
             check_close(bb_detection_wrap(p[1] - p[0]), r < 16 ? 0.0 : 0.6 * M_PI, 1e-12, 1.0);
-            // Off the cut nothing jumps.
+            // No jumps off the cut.
             assert_true(r == 15 || r == 31 || residue(scene, k, r) == 0);
         }
     }
@@ -251,7 +252,7 @@ TEST(pairs_have_residues_at_their_ends_and_a_cut_between)
             assert_int_equal(residue(scene, (bb_index)pair->plus_x, (bb_index)pair->plus_y), 1);
             assert_int_equal(residue(scene, (bb_index)pair->minus_x, (bb_index)pair->minus_y), -1);
             assert_int_equal(count_residues(scene), 2);
-            // Neighbours differ by over half a cycle across the cut alone.
+            // Neighbours differ by more than half a cycle only across the cut.
             for (bb_index r = 0; r < 50; ++r) {
                 for (bb_index k = 0; k + 1 < 80; ++k) {
                     const double *p = scene->phase + r * 80 + k;
@@ -354,7 +355,7 @@ TEST(pupils_are_drawn)
     autoptr(bb_scene) scene = make_scene(&c, 1, 0);
     check_relative((double)count_pixels(scene), M_PI * 2500.0 * (1.0 - 0.16), 0.01);
     bb_scene_destroy(&scene);
-    // A vane along +x of 4 pixels; the middle lies between rows 49 and 50.
+    // A vane along +x of 4 pixels; the centre is between rows 49 and 50.
     c.pupil.spiders = (bb_spider_config){.count = 1, .width_px = 4.0, .angle_deg = 0.0};
     scene = make_scene(&c, 1, 0);
     for (bb_index r = 44; r < 56; ++r) {
@@ -387,12 +388,12 @@ TEST(holes_and_dead_pixels_have_no_data)
     check_close(lost, 3000.0, 5.0 * sqrt(3000.0 * 0.9), 1.0);
     double mean = NAN;
     double rms = NAN;
-    measure(scene, &mean, &rms); // NaN where, and only where, there is no data
+    measure(scene, &mean, &rms); // NaN exactly where there is no data
     bb_scene_destroy(&scene);
     c.pupil.dead_share = 0.0;
     c.pupil.holes = (bb_hole_config){.count = 1, .radius_px = 10.0};
     scene = make_scene(&c, 4, 0);
-    // The hole may be cut by the edge, but its middle is inside.
+    // The hole may be cut by the edge, but its centre is inside.
     const double area = 30000.0 - (double)count_pixels(scene);
     assert_true(area > 0.2 * M_PI * 100.0 && area < 1.05 * M_PI * 100.0);
     c.pupil.holes.count = 2;
@@ -426,12 +427,12 @@ TEST(thin_and_empty_arrays_work)
     autoptr(bb_scene) scene = make_scene(&c, 1, 0);
     assert_int_equal(count_pixels(scene), 0);
     bb_scene_destroy(&scene);
-    c.pupil.gaps = (bb_gap_config){.parts = 2, .width_px = 20.0}; // not even a pupil
+    c.pupil.gaps = (bb_gap_config){.parts = 2, .width_px = 20.0}; // no pupil pixel left
     scene = make_scene(&c, 1, 0);
     assert_int_equal(count_pixels(scene), 0);
 }
 
-// Seeds mean the same surface in later versions.
+// Seeds give the same surface in later versions.
 TEST(seeds_are_kept)
 {
     bb_fringe_config c = fringe_case(9, 7);

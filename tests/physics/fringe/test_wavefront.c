@@ -10,7 +10,7 @@ TEST(parts_lose_their_means)
     static const double phase[] = {1.0, 3.0, 105.0, 97.0, 101.0, 101.0, 7.0};
     static const int32_t labels[] = {0, 0, 1, 1, 1, 1, -1};
     bb_wavefront w;
-    // Rests -1, 1 and 4, -4, 0, 0.
+    // Residuals -1, 1 and 4, -4, 0, 0.
     check_ok(bb_wavefront_measure(7, phase, NULL, labels, 2, RAD_PER_NM, &w));
     check_relative(w.rms_nm, sqrt(34.0 / 6.0) / RAD_PER_NM, 1e-14);
     check_relative(w.pv_nm, 8.0 / RAD_PER_NM, 1e-14);
@@ -42,7 +42,7 @@ TEST(differences_are_counted_where_both_are)
                 "3 parts without labels");
 }
 
-// A large piston must not eat a small rms.
+// A large piston must not hide a small rms.
 TEST(small_errors_survive_large_pistons)
 {
     enum { PIXELS = 1000000 };
@@ -50,7 +50,7 @@ TEST(small_errors_survive_large_pistons)
     fill_array(phase, PIXELS, i, 1e6 / 3.0 + (i % 2 == 0 ? 1e-6 : -1e-6));
     bb_wavefront w;
     check_ok(bb_wavefront_measure(PIXELS, phase, NULL, NULL, 1, 1.0, &w));
-    check_relative(w.rms_nm, 1e-6, 6e-5); // 1e6 / 3 is known to 6e-11
+    check_relative(w.rms_nm, 1e-6, 6e-5); // 1e6 / 3 is accurate to 6e-11
 }
 
 static bb_fringe_config polynomial_case(bb_zernike_term *terms, bb_index count)
@@ -88,13 +88,13 @@ TEST(polynomials_come_back_from_a_damaged_pupil)
         }
         check_close(got[j - 1], expected, 1e-9, 1.0);
     }
-    // What lies beyond the disc does not count: a rectangle has the same polynomials.
+    // Pixels beyond the disc do not count: a rectangle gives the same polynomials.
     bb_scene_destroy(&scene);
     bb_fringe_config rectangle = c;
     rectangle.pupil.kind = BB_FRINGE_PUPIL_RECTANGLE;
     rectangle.pupil.obstruction = 0.0;
     scene = make_scene(&rectangle, 4, 0);
-    scene->phase[32 * 90 + 45] = INFINITY; // nor what overflowed
+    scene->phase[32 * 90 + 45] = INFINITY; // nor do overflowed pixels
     fit(&rectangle, scene, 36, got, &reason);
     check_close(got[6], 25.0, 1e-9, 1.0);
 }
@@ -137,10 +137,10 @@ TEST(what_is_not_determined_is_nan_with_its_reason)
     fit(&c, scene, 10, got, &reason);
     assert_string_equal(reason, "the pixels do not determine the polynomials");
     assert_true(isnan(got[0]) && isnan(got[9]));
-    fit(&c, scene, 2, got, &reason); // piston and x tilt are on a line
+    fit(&c, scene, 2, got, &reason); // piston and x tilt are determined on a line
     assert_null(reason);
     check_relative(got[0], 1.0 / bb_fringe_config_rad_per_nm(&c), 1e-12);
-    for (bb_index row = 1; row < 39; ++row) { // any row alone gives a piston
+    for (bb_index row = 1; row < 39; ++row) { // any row by itself determines a piston
         fill_array(scene->phase, 1600, i, i / 40 == row ? 2.0 : NAN);
         fit(&c, scene, 1, got, &reason);
         assert_null(reason);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Response rows made on a GPU against those of the host, by every generator and axis, in several
-// panels and at the rim.
+// Response rows computed on a GPU against those of the host, by every generator and axis, in
+// several panels and at the rim.
 #include "core/memory.h"
 #include "physics/wafer/device_rows.h"
 #include "tests/device_pair.h"
@@ -19,7 +19,7 @@ static double largest_of(const double *values, bb_index count)
     return largest;
 }
 
-// Rows of both, the worst difference over the largest entry of a row.
+// Rows of both, the largest difference relative to the largest entry of a row.
 static void check_rows(const bb_wafer_problem *problem, bb_device_rows *rows, bb_index field,
                        int axis)
 {
@@ -34,7 +34,7 @@ static void check_rows(const bb_wafer_problem *problem, bb_device_rows *rows, bb
     check_ok(bb_wafer_problem_rows(problem, field, axis, &host));
     check_ok(bb_matrix_source_load(host.source, expected));
     check_ok(bb_device_allocate(gpu, bytes, &block));
-    for (int turn = 0; turn < 2; ++turn) { // the second finds what the first left
+    for (int turn = 0; turn < 2; ++turn) { // the second run finds the leftovers of the first
         check_ok(bb_device_rows_fill(rows, field, axis, block));
     }
     check_ok(bb_device_download(gpu, found, block, bytes));

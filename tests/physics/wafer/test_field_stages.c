@@ -18,7 +18,7 @@ TEST(table_1_by_hand)
 
 // 2067 MiB at 33.2 GB/s and R = 11.1 and 34 products of 378 x 250266. A link of 11.2 GB/s and
 // products at 150 GFLOP/s give both printed figures of Figure 11: 47 % less, of which decoding is
-// 52 %. The budget of 50 ms is missed, at the 198 GFLOP/s that they sustain too.
+// 52 %. The budget of 50 ms is missed, also at their sustained 198 GFLOP/s.
 TEST(figure_11_from_their_rates)
 {
     const double bytes = 2067.0 * 0x1p20;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The needs of wafer's modules against what they take, on small cases, with one thread and with
-// three. CHOLMOD takes the factor by itself and counts it: its own peak is held to the need, too.
+// Need estimates of wafer's modules against actual use, on small cases, with one thread and with
+// three. CHOLMOD allocates and counts the factor itself: its own peak is compared with the need,
+// too.
 #include "physics/wafer/heat/clamp_grid.h"
 #include "physics/wafer/heat/heat_sizes.h"
 #include "physics/wafer/wafer_problem.h"

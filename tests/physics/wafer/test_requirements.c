@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Figure 3 of Bamakhrama et al.: totals as printed, and what follows for an axis, memory and link.
-// Sizes are those that their own figures imply (both totals solved for S and nnz A).
+// Figure 3 of Bamakhrama et al.: totals as printed, and derived values for an axis, memory and
+// link. Sizes are those implied by their own figures (both totals solved for S and nnz A).
 #include "physics/wafer/requirements.h"
 #include "tests/check.h"
 
@@ -36,7 +36,7 @@ TEST(both_totals_are_the_papers)
     check_close(1e-9 * of_slow.flops, 587.2, 0.05, 1.0);
     check_close(1e-9 * of_fast.flop, 19.94, 0.01, 1.0);
     check_close(1e-9 * of_slow.flop, 46.98, 0.01, 1.0);
-    // The paper prints 150 and 195 for an axis, which no thermal model makes of these totals.
+    // The paper prints 150 and 195 for an axis, which no thermal model derives from these totals.
     check_close(1e-9 * of_fast.flops_axis, 141.4, 0.05, 1.0);
     check_close(1e-9 * of_slow.flops_axis, 204.1, 0.1, 1.0);
     check_close(1e-9 * (of_fast.deformation_flop + of_fast.thermal_flop), 7.07, 0.01, 1.0);
@@ -51,7 +51,7 @@ TEST(bandwidth_brackets_the_papers)
     slow.entries = 5;
     requirements = bb_requirements_of(&slow, BB_READING_CORRECTED);
     check_close(1e-9 * requirements.bytes_per_s_axis, 410.7, 0.2, 1.0);
-    // Equation 4 with the dense count of A: petabytes a second.
+    // Equation 4 with the dense count of A: petabytes per second.
     requirements = bb_requirements_of(&slow, BB_READING_PRINTED);
     check_relative(requirements.bytes_per_s_axis, 1.5e15, 0.01);
 }
@@ -62,7 +62,7 @@ TEST(a_field_crosses_the_link_in_time)
     bb_requirements requirements = bb_requirements_of(&sizes, BB_READING_CORRECTED);
     check_close(requirements.field_bytes / 0x1p20, 2067.0, 3.0, 1.0); // printed in MiB
     check_close(1e-9 * requirements.link_bytes_per_s, 43.3, 0.05, 1.0);
-    sizes.budget = 0.048; // what the printed 45 GB/s takes
+    sizes.budget = 0.048; // time at the printed 45 GB/s
     requirements = bb_requirements_of(&sizes, BB_READING_CORRECTED);
     check_close(1e-9 * requirements.link_bytes_per_s, 45.0, 0.2, 1.0);
 }
@@ -74,7 +74,7 @@ TEST(the_printed_equation_counts_dark_steps)
     bb_requirements corrected = bb_requirements_of(&slow, BB_READING_CORRECTED);
     check_relative(printed.deformation_flop / corrected.deformation_flop, 29.0 / 81.0, 1e-14);
     assert_true(printed.thermal_flop == corrected.thermal_flop);
-    check_close(1e-9 * printed.flops, 218.3, 0.1, 1.0); // not the 587.2 that is printed beside it
+    check_close(1e-9 * printed.flops, 218.3, 0.1, 1.0); // not the 587.2 printed next to it
 }
 
 // The step matrix of the 0.5 mm disc and its 3 mm clamp has 4,530,468 entries in 292,202 rows.

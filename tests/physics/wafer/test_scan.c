@@ -141,8 +141,8 @@ TEST(bad_scans_are_refused)
     check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "scan.fields: 5");
 }
 
-// 26 x 33 mm fields whose grid is half a field aside: a column is centred on x = 0 then, and an
-// edge of rows lies on y = 0.
+// 26 x 33 mm fields with the grid shifted by half a field: a column is then centred on x = 0, and
+// an edge of rows is on y = 0.
 TEST(an_offset_shifts_the_grid)
 {
     bb_scan_config config = FAST_SCAN;
@@ -157,7 +157,7 @@ TEST(an_offset_shifts_the_grid)
         area += bb_scan_part_inside(scan, field) * 0.026 * 0.033;
         assert_int_equal(field->full, bb_scan_part_inside(scan, field) > 1.0 - 1e-12);
     }
-    // All of the disc but slivers is exposed, on both sides.
+    // All of the disc except slivers is exposed, on both sides.
     const double disc = acos(-1.0) * 0.147 * 0.147;
     assert_true(area > 0.99 * disc && area <= disc);
 }
@@ -220,7 +220,8 @@ TEST(bad_layouts_are_refused)
         const char *message;
     } cases[] = {
         {{{0, 0, NAN, -1, 1}, {30, 0, NAN, -1, 2}, {60, 0, NAN, -1, U}},
-         "scan.layout.2.order: missing, expected an order for every field of the layout or for none"},
+         "scan.layout.2.order: missing, expected an order for every field of the layout or for "
+         "none"},
         {{{0, 0, NAN, -1, U}, {30, 0, NAN, -1, 7}, {60, 0, NAN, -1, U}},
          "scan.layout.1.order: the first field has none"},
         {{{0, 0, NAN, -1, 5}, {30, 0, NAN, -1, 2}, {60, 0, NAN, -1, 5}},
@@ -238,7 +239,7 @@ TEST(bad_layouts_are_refused)
         config.layout = (bb_list){places, 3};
         check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, cases[i].message);
     }
-    // On the wafer by its offset alone.
+    // On the wafer only because of its offset.
     config.offset_x_mm = -20.0;
     check_ok(bb_scan_create(&config, 1e-3, &scan));
     bb_scan_destroy(&scan);

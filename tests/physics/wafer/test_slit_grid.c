@@ -34,7 +34,7 @@ TEST(seed_window_has_the_known_size)
     check_fails(bb_slit_grid_make(&config, scan, &grid), BB_INVALID, "expected at least 18 rows");
 }
 
-// Every point with dose in a step lies at most a pitch outside the rows of the window.
+// Every point with dose in a step is at most a pitch outside the rows of the window.
 TEST(window_follows_the_exposed_strip)
 {
     autoptr(bb_scan) scan = fast_scan();
@@ -92,7 +92,7 @@ TEST(linear_fields_are_reproduced)
     }
 }
 
-// Most that a scored point with dose lies outside the rows of its window, in rows.
+// Largest distance of a scored point with dose outside the rows of its window, in rows.
 static double extrapolation(const bb_slit_grid *grid, const bb_metrology_config *points)
 {
     double worst = 0.0;
@@ -117,7 +117,7 @@ static double extrapolation(const bb_slit_grid *grid, const bb_metrology_config 
     return worst;
 }
 
-// The windows of the shipped studies extrapolate none of their scored points, which they did.
+// The windows of the shipped studies do not extrapolate any scored points (earlier versions did).
 TEST(scored_points_are_never_extrapolated)
 {
     static const struct {
@@ -128,7 +128,8 @@ TEST(scored_points_are_never_extrapolated)
         {21, 18, 103, 34, {.columns = 13, .rows = 19}, 103},            // bamakhrama-fast
         {21, 18, 103, 81, {.columns = 13, .rows = 19}, 103},            // bamakhrama-slow
         {11, 9, BB_INTEGER_UNSET, 34, {.columns = 13, .rows = 19}, 50}, // quick
-        {11, 5, BB_INTEGER_UNSET, 34, {.columns = 21, .rows = 21}, 0},  // as many as hold them
+        {11, 5, BB_INTEGER_UNSET, 34, {.columns = 21, .rows = 21}, 0},  // the maximum that covers
+                                                                        // them
     };
     double before = 0.0;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
@@ -154,7 +155,7 @@ TEST(scored_points_are_never_extrapolated)
     assert_true(before > 0.01);
 }
 
-// Points beyond the first row of the field, and more than a window of given rows can hold.
+// Points beyond the first row of the field, and more than a window of given rows can cover.
 TEST(windows_that_would_extrapolate_are_refused)
 {
     bb_slit_grid grid;

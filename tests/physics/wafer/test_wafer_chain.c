@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole chain as a driver walks it, in fp64: mesh, heat, scan, exposure, restriction, response,
+// The whole chain as a driver runs it, in fp64: mesh, heat, scan, exposure, restriction, response,
 // dwell, overlay; and every allocation of it failing in turn.
 #include "core/memory.h"
 #include "physics/wafer/heat/exposure.h"
@@ -21,7 +21,7 @@ typedef struct chain {
     bb_slit_grid slit;
     double *t;    // state at the start of a step
     double *next; // and at its end
-    double *s;    // [2][cells] temperatures on S at both ends
+    double *s;    // [2][cells] temperatures on S at both ends of the step
     double *rows; // [field points][cells] of one axis
 } chain;
 
@@ -75,7 +75,7 @@ static void multiply_window(const chain *links, bb_index offset, double *window)
     }
 }
 
-// One field: 34 light and 36 dark steps; the dwell, where there is one, is fed.
+// One field: 34 light and 36 dark steps; feeds the dwell unless NULL.
 static bb_status run_field(chain *links, bb_index index, bb_dwell *dwell)
 {
     bb_status status = BB_OK;
@@ -127,8 +127,8 @@ static void score(chain *links, bb_dwell *dwell[2])
     }
 }
 
-// docs/manual/physics-wafer.md 1.5: raw |mean| + 3 sigma of 10 to 13 nm an axis over a wafer, about
-// 2 nm after six parameters a field. One field late in a row stands within a factor of that.
+// docs/manual/physics-wafer.md 1.5: raw |mean| + 3 sigma of 10 to 13 nm per axis over a wafer,
+// about 2 nm after six parameters per field. One field late in a row is within a factor of that.
 TEST_FULL(a_field_has_the_expected_overlay)
 {
     autocall(destroy) chain links;

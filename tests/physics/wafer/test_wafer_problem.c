@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wafer problem as a driver takes it: what is scored, rows by either generator, the
-// restriction, and what is refused.
+// The wafer problem as used by a driver: scored points, rows by either generator, the restriction,
+// and rejected configurations.
 #include "core/memory.h"
 #include "physics/wafer/device_rows.h"
 #include "physics/wafer/wafer_problem.h"
@@ -55,8 +55,8 @@ TEST(what_cannot_be_is_refused)
     check_refused(&c, BB_INVALID, "response.slit_points: 2 rows of");
 }
 
-// Rows of both generators for a field of the middle: the same pattern, a mesh apart.
-// A field that hangs far over a small wafer is found without the problem, by the words of its rows.
+// Rows of both generators for a field at the centre: the same pattern, up to the mesh. A field far
+// outside a small wafer is found without the problem, with the message of its rows.
 TEST(fields_beyond_the_kernel_are_found_beforehand)
 {
     static const char beyond[] =
@@ -142,7 +142,7 @@ static double row_difference(const bb_wafer_rows *a, const bb_wafer_rows *b)
     return sqrt(difference / norm);
 }
 
-// The membrane has no height: fem takes the kernel's where it is asked for, and has none otherwise.
+// The membrane has no height: fem uses the kernel's if z is configured, else it has none.
 TEST(height_by_fem_is_the_kernels)
 {
     wafer_case c;
@@ -163,7 +163,7 @@ TEST(height_by_fem_is_the_kernels)
                 "axis z is not among the study's response.axes");
 }
 
-// The plate's rows are the membrane's but for the coupling and (d/2) grad w; it has z besides.
+// The plate's rows equal the membrane's except for the coupling and (d/2) grad w; it also has z.
 TEST_FULL(the_plate_gives_rows_of_all_axes)
 {
     wafer_case c;
@@ -188,7 +188,7 @@ TEST_FULL(the_plate_gives_rows_of_all_axes)
     }
 }
 
-// Burls and crystals reach the rows; generators without them refuse.
+// Burls and crystals affect the rows; generators without them reject them.
 TEST_FULL(burls_and_crystals_need_elements)
 {
     wafer_case c;
@@ -225,7 +225,7 @@ TEST_FULL(burls_and_crystals_need_elements)
     check_refused(&c, BB_INVALID, "clamp.burls.footprint_mm = 5");
 }
 
-// Scatter is scatter, whichever key gives it.
+// Both keys of the scatter have the same effect.
 TEST(both_keys_of_scatter_are_one)
 {
     wafer_case c;
@@ -315,7 +315,7 @@ TEST_FULL(every_allocation_may_fail)
             c.clamp.burls = (bb_burl_config){.pitch_mm = 10.0, .footprint_mm = 5.0, .seed = 1};
         }
         bb_wafer_config config = config_of(&c);
-        // The tables of the kernel take a tenth of a second: in strides there.
+        // The kernel's tables take a tenth of a second: in strides there.
         failing_allocation walk = {.stride =
                                        generators[generator] == (int)BB_GENERATOR_KERNEL ? 7 : 1};
         bb_status status = BB_OK;
@@ -328,7 +328,7 @@ TEST_FULL(every_allocation_may_fail)
     }
 }
 
-// Springs as stiff as those of the paper, and softer by nine orders.
+// Springs as stiff as those of the paper, and softer by nine orders of magnitude.
 TEST(plans_know_which_rows_a_gpu_makes)
 {
     for (int soft = 0; soft < 2; ++soft) {

@@ -11,7 +11,7 @@ static const bb_metrology_config POINTS = {.columns = 5, .rows = 7};
 static const bb_grid_config CELLS = {24, 22};
 static const bb_grid_config SLIT = {5, 4};
 
-// Owner of what a configuration points to.
+// Owns the structs that a configuration points to.
 typedef struct wafer_case {
     bb_wafer_material_config wafer;
     bb_clamp_config clamp;

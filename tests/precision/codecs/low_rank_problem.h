@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Responses that a low_rank codec is made for: displacement at points of a slit from cells of a
-// mesh, 1 / distance^2 in the far field, with a texture of burls (reference: 5 %, 2.5 mm) that
-// translation-invariant data lack. And what the tests of codecs of such responses have in common.
+// Responses suited to the low_rank codec: displacement at points of a slit from cells of a mesh, 1
+// / distance^2 in the far field, with a burl texture (reference: 5 %, 2.5 mm) absent from
+// translation-invariant data. And helpers common to the tests of codecs for such responses.
 #ifndef BB_TESTS_PRECISION_CODECS_LOW_RANK_PROBLEM_H
 #define BB_TESTS_PRECISION_CODECS_LOW_RANK_PROBLEM_H
 
@@ -26,7 +26,7 @@ static inline double response_texture(double x, double y)
     return 1.0 + 0.05 * cos(2.5 * x) * cos(2.5 * y);
 }
 
-/// Cells of a square of 300, points 0.6 and 0.33 apart off its middle, values up to `size`; cells
+/// Cells of a square of 300, points 0.6 and 0.33 apart off its centre, values up to `size`; cells
 /// beyond a disc are zero.
 static inline response response_make(bb_index row_columns, bb_index row_lines,
                                      bb_index mesh_columns, bb_index mesh_lines, double size)
@@ -115,7 +115,7 @@ static inline void response_decodes_one_way(const response *answer, const bb_cod
     }
 }
 
-/// A far field of one sign, all below the tolerance of 1e-3, keeps its sum to `tolerance`.
+/// A far field of one sign, all below the tolerance of 1e-3, preserves its sum to `tolerance`.
 static inline void response_keeps_far_fields(const bb_codec_config *config, bb_index row_columns,
                                              bb_index row_lines, double tolerance)
 {
@@ -135,7 +135,7 @@ static inline void response_keeps_far_fields(const bb_codec_config *config, bb_i
     check_relative(kept, exact, tolerance);
 }
 
-/// What codes a band of a matrix, as threads do.
+/// Encodes a band of a matrix, as a thread does.
 typedef struct response_coding {
     const response *rows;
     bb_coded_matrix *matrix;
@@ -152,7 +152,7 @@ static inline bb_status response_encode_band(void *context, bb_index band)
                                                  rest < step ? rest : step, columns));
 }
 
-/// Bands coded by four threads at once.
+/// Bands encoded by four threads at once.
 static inline bb_coded_matrix *response_encode_by_four(const response *rows,
                                                        const bb_codec_config *config)
 {

@@ -16,7 +16,7 @@ static bb_coded_matrix *encoded(int bits, bb_row_scale scale, double *source, bb
     return coded_matrix(&config, scale, &layout, source);
 }
 
-// The shared scalar functions read what the codec wrote; the rule for the exponent is checked
+// The shared scalar functions decode the codec's words; the rule for the exponent is checked
 // against its definition.
 TEST(rows_have_the_documented_layout)
 {
@@ -93,8 +93,8 @@ TEST(largest_magnitudes_never_saturate)
     }
 }
 
-// Where the largest magnitude just doubles the unit half of that is 2^(1-bits) M / (1 - 2^-bits),
-// and a value between two multiples is off by all of it: more than 2^(1-bits) M.
+// If the largest magnitude just doubles the unit, half of the unit is 2^(1-bits) M / (1 - 2^-bits),
+// the full error of a value between two multiples: more than 2^(1-bits) M.
 TEST(the_bound_of_a_block_is_reached)
 {
     for (int bits = BB_BFP_LEAST_BITS; bits <= BB_BFP_MOST_BITS; ++bits) {
@@ -123,7 +123,7 @@ TEST(what_cannot_be_held_is_counted)
     block[32] = 0x1p128;
     block[33] = 1e300;
     block[34] = 1.0;
-    block[64] = 0x1p-122; // would take 2^-128 as its unit: 2^-126
+    block[64] = 0x1p-122; // its unit would be 2^-128: 2^-126
     block[65] = 0x1p-128;
     block[66] = -0x1p-127; // half a unit: to even, zero
     autoptr(bb_coded_matrix) matrix = encoded(8, BB_ROW_SCALE_NONE, block, 96);

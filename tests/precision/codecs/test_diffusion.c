@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rounding with error diffusion: what the errors add up to, what it is worth on a smooth x, the
-// declared bound on data that are hard for it, and what stays as it was.
+// Rounding with error diffusion: sums of errors, the benefit for a smooth x, the declared bound on
+// difficult data, and unchanged values.
 #include "core/thread.h"
 #include "precision/codecs/diffusion.h"
 #include "tests/precision/adversarial.h"
@@ -60,8 +60,8 @@ static bool in_disc(bb_index i, bb_index j)
     return hypot((double)i - 0.5 * ACROSS, 1.2 * ((double)j - 0.5 * LINES)) < 0.48 * ACROSS;
 }
 
-// The in-plane answer to a point force, smoothed over cells, zero outside a disc: m/K-like values
-// with a change of sign beside the peak and a tail of 1/r.
+// The in-plane response to a point force, smoothed over cells, zero outside a disc: m/K-like values
+// with a change of sign next to the peak and a tail of 1/r.
 static void fill_kernel(void)
 {
     for (bb_index k = 0; k < COLUMNS; ++k) {
@@ -118,7 +118,7 @@ TEST(descriptions_say_it_and_other_codecs_refuse_it)
     }
 }
 
-// -e of diffusion.h, by its definition: the errors of the rectangle up to a value.
+// -e of diffusion.h, by its definition: sum of the errors in the rectangle up to a value.
 static double largest_rectangle_sum(const double *exact, const double *stored)
 {
     static double above[ACROSS];
@@ -203,9 +203,9 @@ TEST(sums_with_a_smooth_input_gain_what_single_values_pay)
     }
 }
 
-// A tail of a fifth of the least spacing is lost by nearest rounding, all of it.
-// rms over sixteen phases of the error of a sum with stripes of `width` cells, ones and zeros,
-// whose edges run at `angle` to the lines of the mesh.
+// A tail of a fifth of the smallest spacing is lost completely by nearest rounding. rms over
+// sixteen phases of the error of a sum with stripes of `width` cells, ones and zeros, whose edges
+// are at `angle` to the lines of the mesh.
 static double error_of_stripes(const double *exact, const double *stored, double width,
                                double angle)
 {
@@ -224,8 +224,8 @@ static double error_of_stripes(const double *exact, const double *stored, double
     return sqrt(squares);
 }
 
-// The mixed difference vanishes at edges along the axes of the mesh. At oblique ones it does not,
-// cell after cell: little is gained there (docs/manual/precision.md 2.9).
+// The mixed difference vanishes at edges along the axes of the mesh, but not at oblique ones:
+// little is gained there (docs/manual/precision.md 2.9).
 TEST(oblique_edges_gain_little)
 {
     const double degree = acos(-1.0) / 180.0;
@@ -265,7 +265,7 @@ TEST(an_underflowed_tail_keeps_its_sum)
     assert_true(zeros > COLUMNS / 4 && zeros < COLUMNS);
 }
 
-// Beyond the largest value nothing is left over; at it, what is left over stays within a spacing.
+// Beyond the largest value no error is passed on; at it, the error stays within a spacing.
 TEST(saturation_carries_nothing_on)
 {
     const bb_codec_config config = codec(2, BB_ROUNDING_DIFFUSED);
@@ -347,7 +347,7 @@ TEST(declared_bounds_hold)
     }
 }
 
-// Constant rows at and beside the largest mantissa and value: all that can clip does.
+// Constant rows at and next to the largest mantissa and value: every possible clip occurs.
 TEST(bounds_hold_where_everything_clips)
 {
     for (int which = 0; which < CODECS; ++which) {

@@ -20,13 +20,13 @@ static void same(const char *what, double value, double got, double expected)
 }
 
 // Every word's value, the midpoint to the next and its neighbours, both signs; words of 32 bits in
-// steps. Values and words answer to each other, and a word takes as many bits in either.
+// steps. Values and words correspond, and a word has the same number of bits in either.
 TEST(formats_are_special_cases)
 {
     static const struct {
         const char *text;
         bb_format format;
-        uint32_t words; // of one sign, those that are no numbers too
+        uint32_t words; // of one sign, including those that are not numbers
         uint32_t shift; // of a word to fp32's, where it has 32 bits
         bool overflows; // as the format does
     } cases[] = {
@@ -123,7 +123,7 @@ TEST(what_is_clipped_or_lost_is_counted)
     bb_coded_matrix_destroy(&matrix);
 }
 
-// The two neighbours, and the upper one as often as the value is nearer: within five sigma.
+// The two neighbours, the upper one with the probability given by the distances: within five sigma.
 TEST(stochastic_rounding_is_unbiased)
 {
     enum { COUNT = 20001 };
@@ -183,8 +183,8 @@ TEST(bytes_are_the_bits_of_a_row)
     }
 }
 
-// A scaled row fills the format's range and does not leave it, with fp16's and e4m3's own scale and
-// words where the formats coincide: one bit more never costs.
+// A scaled row fills the format's range without exceeding it, with fp16's and e4m3's own scale and
+// words where the formats coincide: one more bit is never worse.
 TEST(scaled_rows_are_those_of_the_formats)
 {
     static const struct {

@@ -23,7 +23,7 @@ static bb_coded_matrix *encoded(int bits, bb_index rows, bb_index columns, doubl
     return coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
 }
 
-// Encodes one row and decodes it in both widths, as whole row and value by value.
+// Encodes one row and decodes it in both widths, as a whole row and value by value.
 static bb_coded_matrix *there_and_back(int bits, bb_index columns, double *values, double *got)
 {
     float narrow[MOST_COLUMNS];
@@ -80,7 +80,7 @@ TEST(ties_go_to_the_even_word)
     }
 }
 
-// The step is max / top rounded to fp32: 0.7 / 127 is not one of its numbers.
+// The step is max / top rounded to fp32: 0.7 / 127 is not an fp32 number.
 TEST(steps_are_rounded_to_fp32)
 {
     double values[3] = {0.1, -0.7, 0.35};
@@ -92,7 +92,8 @@ TEST(steps_are_rounded_to_fp32)
     check_values(got, expected, 3);
 }
 
-// 32 values of `bits` bits are 4 `bits` bytes, the last of a row filled up; a step of fp32 a row.
+// 32 values of `bits` bits are 4 `bits` bytes, with the last block of a row padded; an fp32 step
+// per row.
 TEST(rows_have_the_documented_bytes)
 {
     static double values[3 * MOST_COLUMNS];
@@ -108,7 +109,7 @@ TEST(rows_have_the_documented_bytes)
     }
 }
 
-// All words of a width, and columns that fill no block.
+// All words of a width, and columns that do not fill a block.
 TEST(every_word_comes_back)
 {
     static double values[MOST_COLUMNS], got[MOST_COLUMNS];
@@ -123,8 +124,8 @@ TEST(every_word_comes_back)
     }
 }
 
-// fp32's least number is 2^-149. 127 steps of it and 0.4 more a step round to the same step, so
-// that what lies beyond 127 of them is clipped; below half of 127 of them nothing is left.
+// fp32's smallest number is 2^-149. 127 steps of it and 0.4 more per step round to the same step,
+// so that values beyond 127 of them are clipped; below half of 127 of them everything becomes zero.
 TEST(rows_of_subnormals_clip_or_vanish)
 {
     const double least = 0x1p-149;
@@ -148,7 +149,7 @@ TEST(rows_of_subnormals_clip_or_vanish)
     assert_int_equal(bb_coded_matrix_saturated(matrix), 0);
 }
 
-// Its NaN is the row's alone; zeros take a step of zero.
+// A NaN affects only its row; a row of zeros has step zero.
 TEST(what_cannot_be_held_poisons_its_row)
 {
     static const double plants[] = {NAN, INFINITY, -INFINITY, 0x1p128, -1e300};
@@ -168,7 +169,7 @@ TEST(what_cannot_be_held_poisons_its_row)
             assert_true(isnan(got[40 + j]));
             assert_true(got[80 + j] == 0.0 && (j == 0 || got[j] == 0.0));
         }
-        // A row that is coded again is held again.
+        // A row that is encoded again is valid again.
         values[40 + 35] = -2.0;
         check_ok(bb_coded_matrix_encode(matrix, 1, bb_view_matrix(values + 40, 1, 40)));
         bb_coded_matrix_decode(matrix, 1, 35, 1, got);
@@ -176,7 +177,7 @@ TEST(what_cannot_be_held_poisons_its_row)
     }
 }
 
-// The largest numbers of fp32 come back as such: the step that would leave its range is one less.
+// The largest numbers of fp32 are preserved: the step that would overflow is reduced by one.
 TEST(the_largest_values_stay_finite)
 {
     for (int bits = 2; bits <= 16; ++bits) {
@@ -210,7 +211,7 @@ static const double ladder[] = {1.0,  0.98, 0.95, 0.92, 0.88, 0.83,
                                 0.77, 0.70, 0.62, 0.53, 0.43, 0.32};
 enum { CLIPS = sizeof ladder / sizeof *ladder, CLIPPED_ROWS = 24 };
 
-// A word is value / step to the nearest, at most `top`; what is left of a row, squared and summed.
+// A word is value / step to the nearest, at most `top`; sum of the squared errors of a row.
 static double left_of(const double *values, bb_index columns, double step, double top)
 {
     double sum = 0.0;
@@ -221,7 +222,7 @@ static double left_of(const double *values, bb_index columns, double step, doubl
     return sum;
 }
 
-// Rows with tails from none to long, so that every clip but the least is some row's best.
+// Rows with tails from none to long, so that every clip but the smallest is some row's best.
 static void make_tails(double *values)
 {
     for (int i = 0; i < CLIPPED_ROWS; ++i) {
@@ -254,7 +255,8 @@ static int best_clip(const double *row, double top)
     return best;
 }
 
-// Holds one row's step to its best clip, fixed and encoded; returns how many values that clips.
+// Compares one row's step with its best clip, fixed and encoded; returns the number of values it
+// clips.
 static bb_index check_row(bb_coded_matrix *matrix, bb_index row, double *values, int best,
                           double top)
 {
@@ -276,8 +278,8 @@ static bb_index check_row(bb_coded_matrix *matrix, bb_index row, double *values,
     return beyond;
 }
 
-// The row's step is the part of its largest magnitude that leaves least; what that clips is
-// counted.
+// The row's step is the fraction of its largest magnitude with the smallest error; clipped values
+// are counted.
 TEST(a_row_takes_its_best_clip)
 {
     static double values[CLIPPED_ROWS * MOST_COLUMNS];

@@ -6,7 +6,8 @@
 
 enum { TILES = 1024 };
 
-// Squared errors of every tile of every band, from whole rows; returns the largest over its limit.
+// Squared errors of every tile of every band, from whole rows; returns the largest relative to its
+// limit.
 static double worst_tile(const response *rows, const bb_coded_matrix *matrix, double tolerance)
 {
     const bb_low_rank_mesh *mesh = bb_coded_matrix_low_rank_mesh(matrix);
@@ -62,7 +63,7 @@ TEST(every_tile_keeps_its_tolerance)
     }
 }
 
-// The same codes at any power of two: fp16 neither overflows nor loses bits below.
+// The same codes at any power of two: fp16 neither overflows nor loses low bits.
 TEST(size_does_not_matter)
 {
     static const double exponents[] = {-60.0, -30.0, 30.0, 60.0};
@@ -110,8 +111,8 @@ TEST(noise_is_dense_and_zeros_are_free)
 
 enum { WIDTH = 40, ROWS = 24, COLUMNS = 3 * WIDTH + 13, BLOCKS = 4 };
 
-// A norm that minds the first columns of each block a million times as much as the last, and a
-// block more than the one before.
+// A norm that weights the first columns of each block a million times as much as the last, and a
+// block more than the previous one.
 static void make_norms(double *out)
 {
     for (int i = 0; i < BLOCKS * WIDTH * WIDTH; ++i) {
@@ -123,8 +124,8 @@ static void make_norms(double *out)
     }
 }
 
-// Of every tile of 16 rows: the largest of ||E L|| over its limit, checked against what the tile
-// says; `total` takes the sum of the squares.
+// For every tile of 16 rows: the largest ||E L|| relative to its limit, compared with the tile's
+// own value; `total` receives the sum of the squares.
 static double worst_in_norm(const response *rows, const double *norms, double tolerance,
                             const bb_coded_matrix *matrix, bool told, double *total)
 {
@@ -157,8 +158,8 @@ static double worst_in_norm(const response *rows, const double *norms, double to
     return worst;
 }
 
-// The tolerance is on E L where columns have a norm, and what is held to it takes fewer bytes than
-// values that are held until they leave as little.
+// With a norm of the columns the tolerance applies to E L, and this takes fewer bytes than
+// unweighted values with the same error in that norm.
 TEST(errors_are_counted_in_the_norm_of_columns)
 {
     static double norms[BLOCKS * WIDTH * WIDTH];

@@ -12,7 +12,7 @@ static bb_coded_matrix *encoded(const char *text, bb_index rows, bb_index column
     return coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
 }
 
-// Signs of zeros too.
+// Also compares the signs of zeros.
 static void check_same(const char *what, const double *got, const double *expected, int count)
 {
     for (int i = 0; i < count; ++i) {
@@ -82,7 +82,7 @@ TEST(blocks_are_those_of_ml_dtypes)
     }
 }
 
-// With the largest one in their block the scale is 1, and every value of an element is held.
+// With the largest one in their block the scale is 1, and every value of an element is exact.
 TEST(every_value_of_an_element_is_held)
 {
     for (int f = 0; f < FORMATS; ++f) {
@@ -132,7 +132,7 @@ TEST(blocks_by_hand)
     }
 }
 
-// Another block of the row has a scale of its own: r = 1, b = 2, 5 / 2 ties to 2.
+// Another block of the row has its own scale: r = 1, b = 2, 5 / 2 ties to 2.
 TEST(nvfp4_scales_blocks_of_16)
 {
     double values[COLUMNS] = {2688.0};
@@ -168,12 +168,12 @@ TEST(bytes_are_elements_and_scales)
         assert_int_equal(bb_coded_matrix_bytes(matrix), 3 * cases[c].row_bytes);
         assert_true(bb_codec_bits_per_value(&config) == cases[c].bits);
         const bool follows =
-            strstr(cases[c].text, "nvfp4") != NULL; // the row, so that none differs
+            strstr(cases[c].text, "nvfp4") != NULL; // per row, so that none differs
         assert_true(bb_codec_draw_range(&config).most == (follows ? 1.0 : 2.0));
     }
 }
 
-// What a block cannot hold is its own: 32 columns, of nvfp4 16.
+// An unrepresentable value only poisons its own block: 32 columns, 16 for nvfp4.
 TEST(a_block_that_is_not_held_is_nan)
 {
     static const char *const texts[] = {"mx element=e5m2", "mx element=int8",

@@ -11,7 +11,7 @@ static bb_coded_matrix *encoded(double tolerance, double *values, bb_index rows,
     return coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
 }
 
-// Every width from 0 to 32, each way round: whole multiples of the step come back exactly.
+// Every width from 0 to 32, in both directions: integer multiples of the step are exact.
 TEST(every_width_round_trips)
 {
     enum { WIDTHS = 33 };
@@ -30,7 +30,7 @@ TEST(every_width_round_trips)
     autoptr(bb_coded_matrix) matrix = encoded(0.5, values, 1, WIDTHS * 32);
     bb_coded_matrix_decode(matrix, 0, 0, WIDTHS * 32, back);
     check_all_close(back, values, WIDTHS * 32, 0.0, 1.0);
-    // Words, a byte a block, two runs in the index, the row's place.
+    // Words, a byte per block, two runs in the index, the row's offset.
     assert_int_equal(bb_coded_matrix_bytes(matrix), 4 * words + WIDTHS + 2 * 4 + 8);
 }
 

@@ -5,8 +5,8 @@
 #include "tests/precision/coded.h"
 #include "tests/precision/failed_allocations.h"
 
-// Root mean square error of every block over the tolerance, and of every value over its bound;
-// returns the larger of the two largest.
+// RMS error of every block over the tolerance, and error of every value over its bound; returns the
+// larger of the two maxima.
 static double worst_block(const response *rows, const bb_coded_matrix *matrix, double tolerance)
 {
     const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
@@ -73,8 +73,8 @@ TEST(every_block_keeps_its_tolerance)
     }
 }
 
-// Whole-number coefficients of one value of a block: T' T = 1 and ties to even, by hand. A block of
-// 2 x 2 cells of 1, 2, 3, 4 has the coefficients 5, -1, -2, 0 over its step of 1.
+// Integer coefficients of a block by hand: T' T = 1 and ties to even. A block of 2 x 2 cells of 1,
+// 2, 3, 4 has the coefficients 5, -1, -2, 0 with step 1.
 TEST(a_block_by_hand)
 {
     double values[] = {1.0, 2.0, 3.0, 4.0};
@@ -101,7 +101,7 @@ TEST(a_block_by_hand)
     check_all_close(out, values, 4, 1e-14, 1.0);
 }
 
-// Every width with the extremes of it, at every lane.
+// The extremes of every width, at every lane.
 TEST(widths_hold_their_extremes)
 {
     for (int length = 1; length <= 32; ++length) {
@@ -144,7 +144,7 @@ TEST(zeros_and_constants_are_cheap)
     assert_true(worst_block(&rows, matrix, config.tolerance) <= 1.0);
 }
 
-// Values below half a step whose sum a quantiser of values would lose.
+// Values below half a step whose sum a plain quantiser would lose.
 TEST(far_fields_do_not_vanish)
 {
     const bb_codec_config config = response_transform(1e-3);
@@ -199,7 +199,8 @@ TEST(bits_do_not_depend_on_threads)
     }
 }
 
-// Smoothness along rows and columns is what it is for; noise costs little more than a quantiser.
+// The codec exploits smoothness along rows and columns; noise costs little more than with a
+// quantiser.
 TEST_FULL(bits_follow_smoothness)
 {
     autorelease(response) rows = response_make(14, 18, 128, 125, 1.0);

@@ -8,7 +8,7 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_integration.h>
 
-// The double integral by adaptive quadrature over the exact D, cut where the edges come close.
+// The double integral by adaptive quadrature over the exact D, split where the edges come close.
 typedef struct integral {
     const bb_edge_pair *pair;
     double u, v, outer_scale_m, t;
@@ -68,8 +68,8 @@ static double uniform(uint64_t index)
     return 2.0 * bb_random_uniform(5, BB_STREAM_SELF_TEST, index) - 1.0;
 }
 
-// Parallel, crossed and turned edges of unequal lengths, some points, near and far, some through
-// each other, on either side of the rules' limits.
+// Parallel, crossed and rotated edges of unequal lengths, some points, near and far, some
+// intersecting, on either side of the rules' limits.
 TEST(agrees_with_adaptive_quadrature)
 {
     const double angles[] = {0.0, 90.0, 3.0, 60.0, 0.01};
@@ -115,6 +115,6 @@ TEST(slope_variances_are_the_known_ones)
     check_close(variance(0.5, 25.0), 0.09228, 1.0, 5e-6);
     check_close(variance(0.5, 50.0), 0.10654, 1.0, 5e-6);
     check_close(variance(1.0, 25.0), 0.07481, 1.0, 5e-6);
-    // Kolmogorov: what a finite outer scale takes goes with its power -1/3.
+    // Kolmogorov limit: the effect of a finite outer scale decreases with its power -1/3.
     check_close(2.0 * variance(0.5, 8e8) - variance(0.5, 1e8), 0.16224, 1.0, 5e-6);
 }

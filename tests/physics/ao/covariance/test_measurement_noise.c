@@ -97,7 +97,7 @@ TEST(elongation_along_a_diagonal_by_hand)
         const bb_index k = i % made.guides.sensors[0].count;
         if (fabs(sensor->x_m[k] - 0.5) < 1e-12 && fabs(sensor->y_m[k] - 3.5) < 1e-12) {
             const bb_slope_noise *got = &made.noise.subaperture[i];
-            // A grid turned by a quarter has its axes along +y and -x.
+            // A grid rotated by a quarter turn has its axes along +y and -x.
             const double sign = sensor == made.guides.sensors ? 1.0 : -1.0;
             check_relative(got->xx, 6.234651818990667e-06, 1e-12);
             check_relative(got->yy, 6.234651818990667e-06, 1e-12);
@@ -108,7 +108,8 @@ TEST(elongation_along_a_diagonal_by_hand)
     assert_int_equal(found, 2);
 }
 
-// The default of a star on the axis is the edge at +x; a central launch is the middle for any star.
+// The default for a star on the axis is the edge at +x; a central launch is the centre for any
+// star.
 TEST(launch_places)
 {
     ao_case c = case_without_stars(8.0, 8);
@@ -124,7 +125,7 @@ TEST(launch_places)
         check_close(made.guides.sensors[s].star.launch_x_m, places[s][0], 1e-15, 4.0);
         check_close(made.guides.sensors[s].star.launch_y_m, places[s][1], 1e-15, 4.0);
     }
-    // From the middle, noise is even: a subaperture and its opposite have the same.
+    // Launched from the centre, noise is even: opposite subapertures have the same.
     const bb_sensor *central = &made.guides.sensors[4];
     const bb_slope_noise *first = &made.noise.subaperture[central->first / 2];
     for (bb_index i = 0; i < central->count; ++i) {
@@ -139,7 +140,7 @@ TEST(star_on_the_axis_and_lens_at_the_launch_are_finite)
     c.telescope.obstruction = 0.0;
     add_star(&c, BB_GUIDE_STAR_LGS, 0.0, 0.0);
     add_star(&c, BB_GUIDE_STAR_LGS, 0.0, 0.0);
-    c.stars[1].launch_x_m = 0.0; // behind the secondary: on the middle subaperture's centre
+    c.stars[1].launch_x_m = 0.0; // behind the secondary: at the central subaperture's centre
     c.stars[1].launch_y_m = 0.0;
     autocall(release) noisy made = make(&c);
     for (bb_index i = 0; i < made.noise.count; ++i) {
@@ -159,7 +160,7 @@ TEST(elongation_shrinks_with_the_airmass)
     add_star(&c, BB_GUIDE_STAR_LGS, 5.0, 0.0);
     c.sensors.read_noise_e = 0.0;
     c.sensors.lgs.spot_arcsec = 0.0;
-    c.atmosphere.r0_m = 100.0; // no seeing to speak of
+    c.atmosphere.r0_m = 100.0; // negligible seeing
     autocall(release) noisy zenith = make(&c);
     c.telescope.zenith_angle_deg = 60.0;
     autocall(release) noisy low = make(&c);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Covariance of phase and slopes, held to that of slopes and slopes: a slope of a truth sensor is a
-// difference of phases.
+// Covariance of phase and slopes, compared with that of slopes and slopes: a slope of a truth
+// sensor is a difference of phases.
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/covariance/phase_slope_covariance.h"
 #include "tests/physics/ao/chain.h"
 
-enum { NODES = 200 }; // of an edge
+enum { NODES = 200 }; // along an edge
 
-// A laser star with a turned, shifted grid and a natural one, away from the target.
+// A laser star with a rotated, shifted grid and a natural one, away from the target.
 static ao_case scene(int model)
 {
     ao_case c = case_without_stars(4.0, 5);
     add_star(&c, BB_GUIDE_STAR_LGS, 17.0, 3.0);
     add_star(&c, BB_GUIDE_STAR_NGS, -9.0, 21.0);
-    c.stars[0].settings.altitude_km = 12.6; // the cone is a tip on the upper layer
+    c.stars[0].settings.altitude_km = 12.6; // the cone's apex is just above the upper layer
     c.stars[0].rotation_deg = 20.0;
     c.stars[0].shift_x_m = 0.1;
     c.stars[1].lenslets = 4;
@@ -23,7 +23,7 @@ static ao_case scene(int model)
     return c;
 }
 
-// Points of an end of a truth slope: its middle, or the edge's.
+// Points of an end of a truth slope: its midpoint, or points along the edge.
 static void place(const bb_sensor *truth, int axis, bb_index end, bb_index nodes, double *x,
                   double *y)
 {
@@ -75,13 +75,13 @@ TEST(differences_of_phases_are_slopes)
     check_slopes(BB_SLOPE_POINT_DIFFERENCE, 1, 1e-12);
 }
 
-// The edge of the truth sensor by its middle points, whose error falls as the 8/3 power.
+// The edge of the truth sensor by its midpoints, whose error decreases with the 8/3 power.
 TEST(means_over_edges_are_averaged_gradients)
 {
     check_slopes(BB_SLOPE_AVERAGED_GRADIENT, NODES, 2e-6);
 }
 
-// A block of rows is that of all rows, to the bit.
+// A block of rows equals all rows, to the bit.
 TEST(rows_do_not_depend_on_their_block)
 {
     const ao_case c = scene(BB_SLOPE_AVERAGED_GRADIENT);
@@ -96,7 +96,7 @@ TEST(rows_do_not_depend_on_their_block)
     assert_memory_equal(one, all + 2 * k.n, (size_t)k.n * sizeof *one);
 }
 
-// Blocks of the source, of two looks, are those of the sum of both.
+// Blocks of the source with two directions equal the sum of both.
 TEST(a_source_sums_its_looks)
 {
     enum { POINTS = 3, LOOKS = 2 };

@@ -6,7 +6,7 @@
 
 #include <gsl/gsl_integration.h>
 
-// A measurement, looked up by counting: position in the pupil, axis, and what it looks at.
+// A measurement, located by counting: position in the pupil, axis, and direction.
 typedef struct slope {
     double x, y, size, alpha_x, alpha_y, inverse_altitude;
     int axis;
@@ -69,7 +69,7 @@ static double distance_function(double u, double v, double outer_scale)
     return bb_structure_function(hypot(u, v), outer_scale);
 }
 
-// One entry straight from the four formulas of section 2.4, with the exact D.
+// One entry directly from the four formulas of section 2.4, with the exact D.
 static double direct(const ao_case *c, const slope *a, const slope *b)
 {
     const double outer = c->atmosphere.outer_scale_m;
@@ -116,8 +116,8 @@ static double direct(const ao_case *c, const slope *a, const slope *b)
     return sum * angle * angle / (a->size * b->size);
 }
 
-// Random entries of the block of star 0 against star 1, each filled alone, over the peak of the
-// block, which lies where two subapertures meet.
+// Random entries of the block of star 0 with star 1, each filled separately, relative to the peak
+// of the block, where two subapertures overlap.
 static double worst_lone_entry(const ao_case *c, const bb_ao_config *config, const slope *guides,
                                int n)
 {
@@ -135,7 +135,7 @@ static double worst_lone_entry(const ao_case *c, const bb_ao_config *config, con
     for (uint64_t i = 0; i < 600; ++i) {
         const bb_index row =
             (bb_index)((double)half * bb_random_uniform(1, BB_STREAM_SELF_TEST, 2 * i));
-        // Every third entry meets its own lenslet of the other sensor.
+        // Every third entry is paired with the same lenslet of the other sensor.
         const bb_index column =
             i % 3 == 0 ? half + row
                        : half + (bb_index)((double)half *
@@ -188,8 +188,8 @@ TEST(asymmetric_asterism_matches_a_direct_evaluation)
     compare(&c, k.ctt, truth, m, truth, m);
 }
 
-// Lone entries of large telescopes, laser against natural, against the exact D: across 2 pi r / L0
-// = 4.7 and far beyond, d / L0 from 1/500 to 1/10.
+// Single entries of large telescopes, laser with natural, against the exact D: across 2 pi r / L0 =
+// 4.7 and far beyond, d / L0 from 1/500 to 1/10.
 TEST(far_entries_match_the_exact_function)
 {
     static const struct {
@@ -250,7 +250,7 @@ TEST(vlt_3136_has_the_trace_of_its_layers)
     }
     assert_int_equal(k.n, 3136);
     assert_int_equal(k.m, 392);
-    // The tilt variance of 0.1 arcsec^2 stands on every diagonal entry of the five laser stars.
+    // The tilt variance of 0.1 arcsec^2 is in every diagonal entry of the five laser stars.
     const double wanted = 392.0 * (angle * angle / 0.25 * (3.0 * natural + 5.0 * laser) + 0.5);
     check_relative(trace(k.cmm, k.n), wanted, 1e-12);
 }
@@ -294,8 +294,8 @@ static slope moved(const slope *gradient, double factor)
     return s;
 }
 
-// The point difference, averaged over the places of either slope along its edges, where the model
-// of its sensor is not the point difference itself.
+// The point difference averaged over positions of either slope along its edges, if its sensor's
+// model is averaged gradients.
 static double averaged(const ao_case *c, const slope *a, const slope *b, size_t nodes)
 {
     gsl_integration_glfixed_table *rule = gsl_integration_glfixed_table_alloc(nodes);
@@ -317,8 +317,8 @@ static double averaged(const ao_case *c, const slope *a, const slope *b, size_t 
     return sum;
 }
 
-// Entries of every kind of pair. The plain product rule of the comparison feels the cusp of D where
-// subapertures meet; where its own two orders agree it is the judge.
+// Entries of every kind of pair. The plain product rule of the comparison is affected by the cusp
+// of D where subapertures meet; entries are compared where its two orders agree.
 static void compare_averages(const ao_case *c)
 {
     slope guides[400];
@@ -330,7 +330,7 @@ static void compare_averages(const ao_case *c)
         const int i = (int)(n * bb_random_uniform(2, BB_STREAM_SELF_TEST, 2 * draw));
         const int j = (int)(n * bb_random_uniform(2, BB_STREAM_SELF_TEST, 2 * draw + 1));
         if (guides[i].sensor == guides[j].sensor && guides[i].axis == guides[j].axis) {
-            continue; // the tilts of laser stars stand there
+            continue; // contains the tilts of laser stars
         }
         const double wanted = averaged(c, &guides[i], &guides[j], 16);
         const double rough = averaged(c, &guides[i], &guides[j], 11);
@@ -357,11 +357,11 @@ TEST(averaged_gradients_meet_point_differences)
     compare_averages(&c);
 }
 
-// Two natural stars on one layer of r0 = 1 m and L0 = 30 m: 2 x 2 lenslets of 15 m, averaged since
-// none is asked for, and 6 x 6 of 5 m with point differences. Covariances from D of von Karman by
-// adaptive quadrature of scipy, averaged along the edges that the slopes end at: of two 15 m edges
-// with the triangular density along them (xx) or over both (xy). The point difference over 15 m has
-// a variance of 5.4849e-5, 1.8 times as large.
+// Two natural stars on one layer of r0 = 1 m and L0 = 30 m: 2 x 2 lenslets of 15 m, averaged by
+// default, and 6 x 6 of 5 m with point differences. Covariances from D of von Karman by adaptive
+// quadrature of scipy, averaged along the edges of the slopes: of two 15 m edges with the
+// triangular density along them (xx) or over both (xy). The point difference over 15 m has a
+// variance of 5.4849e-5, 1.8 times as large.
 TEST(tilt_sensors_have_the_integrated_covariance)
 {
     static const bb_layer_config ground[] = {{0.0, 1.0, NAN}};

@@ -19,7 +19,7 @@ typedef struct request {
     bb_view out;
 } request;
 
-// In the device's own order of work, which the download waits for.
+// In the device's queue, which the download waits for.
 static bb_status fill_on(bb_queue *stream, bb_index begin, bb_index items, void *arguments)
 {
     (void)begin;
@@ -30,7 +30,7 @@ static bb_status fill_on(bb_queue *stream, bb_index begin, bb_index items, void 
 
 static const bb_kernel filling = {.name = "filling", .run[BB_DEVICE_CUDA] = fill_on};
 
-// Fills a window on both and compares every entry; what lies between the rows stays untouched.
+// Fills a window on both and compares every entry; items between the rows must be unchanged.
 static void compare(const bb_device_source *twin, const bb_matrix_source *host, window w,
                     bb_type type)
 {
@@ -65,7 +65,7 @@ static bb_index draw(bb_index count, uint64_t index)
     return (bb_index)((double)count * bb_random_uniform(7, BB_STREAM_SELF_TEST, index));
 }
 
-// The whole matrix, then windows of any size, place and stride.
+// The whole matrix, then windows of any size, position and stride.
 static void compare_types(const bb_matrix_source *host, int types)
 {
     autoptr(bb_device_source) twin = new_object(bb_device_source, host, gpu);
@@ -88,14 +88,14 @@ static void compare_source(const bb_matrix_source *host)
     compare_types(host, 2);
 }
 
-// Of phases at points, of which some lie on edges of subapertures, over two looks.
+// Phases at points, some on edges of subapertures, over two directions.
 static void compare_phases(int model)
 {
     enum { POINTS = 70, LOOKS = 2 };
     ao_case c = case_without_stars(4.0, 5);
     add_star(&c, BB_GUIDE_STAR_LGS, 17.0, 3.0);
     add_star(&c, BB_GUIDE_STAR_NGS, -9.0, 21.0);
-    c.stars[0].settings.altitude_km = 12.6; // the cone is a tip on the upper layer
+    c.stars[0].settings.altitude_km = 12.6; // the cone's apex is just above the upper layer
     c.stars[0].rotation_deg = 20.0;
     c.stars[1].lenslets = 4;
     c.sensors.slope_model = model;
@@ -143,7 +143,7 @@ TEST(every_kind_of_pair_has_the_bits_of_the_host)
     }
 }
 
-// Ten layers and 3136 measurements: more layers than a round of the kernel takes, many patches.
+// Ten layers and 3136 measurements: more layers than the kernel processes at once, many patches.
 TEST(vlt_3136_has_the_bits_of_the_host)
 {
     const ao_case c = case_vlt3136();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device's way through a block, on the host: patches, their ends and slopes, sums between ends
-// and their differences, against the blocks that the host fills.
+// The device's algorithm for a block, on the host: patches, their ends and slopes, sums between
+// ends and their differences, against the blocks filled by the host.
 #include "core/random.h"
 #include "physics/ao/covariance/slope_covariance_pairs.h"
 #include "physics/ao/covariance/slope_patch_core.h"
@@ -68,7 +68,7 @@ static bb_slope_segment segment_of(const bb_sensor *sensor, const int32_t *map, 
                                  (int)sensor->site[first], (int)sensor->site[first + count - 1]);
 }
 
-// What the kernel knows of two sensors and axes.
+// Arguments of the kernel for two sensors and axes.
 typedef struct job {
     const bb_atmosphere *atmosphere;
     const bb_sensor *sensor[2];
@@ -254,7 +254,7 @@ TEST(patches_cover_every_slope_once)
             }
         }
     }
-    // Squared, it is how often D is evaluated for an entry and layer.
+    // Its square is the number of evaluations of D per entry and layer.
     print_message("ends over slopes, 86 x 86 lenslets in runs of 1024: %.3f\n",
                   evaluations / slopes);
     assert_true(evaluations / slopes < 1.17);

@@ -16,7 +16,7 @@ static double tabulated(const void *context, double r)
     return bb_structure_table_value(*(const bb_structure_table *)context, r * r);
 }
 
-// Section 2.4 of the notes, written term by term and not shared with the code under test.
+// Section 2.4 of the notes, term by term and independent of the code under test.
 static double parallel(function_of_distance d, const void *c, double u, double v, double s1,
                        double s2)
 {
@@ -31,7 +31,7 @@ static double crossed(function_of_distance d, const void *c, double u, double v,
                   d(c, hypot(u - s1, v - s2)) - d(c, hypot(u - s1, v + s2)));
 }
 
-// rad^2 at L0 = 25 m, r0 = 0.157 m: an independent 40-digit computation, 15 digits kept.
+// rad^2 at L0 = 25 m, r0 = 0.157 m: an independent 40-digit computation, rounded to 15 digits.
 TEST(matches_the_forty_digit_values)
 {
     static const double reference[][2] = {
@@ -55,7 +55,8 @@ TEST(matches_the_forty_digit_values)
 TEST(starts_as_kolmogorov_and_ends_at_twice_the_variance)
 {
     assert_true(bb_structure_function(0.0, 25.0) == 0.0);
-    // 6.88387718 r^(5/3) for an endless outer scale; 1 - D / D_kolmogorov falls as (r / L0)^(1/3).
+    // 6.88387718 r^(5/3) for an infinite outer scale; 1 - D / D_kolmogorov decreases as (r /
+    // L0)^(1/3).
     check_relative(bb_structure_function(1e-3, 1e30), 6.88387718 * pow(1e-3, 5.0 / 3.0), 1e-8);
     check_relative(bb_structure_function(1e4, 25.0), 2.0 * 0.0863143299 * pow(25.0, 5.0 / 3.0),
                    1e-9);
@@ -104,7 +105,7 @@ TEST(slope_covariances_match_the_forty_digit_values)
                 0.0270672222130558, 1e-12, peak);
 }
 
-// Where a switch of series to asymptote at x = 4.7 would cost percents: du, xx(du, 0), xy(du, 3)
+// A switch from series to asymptote at x = 4.7 would cost percents here: du, xx(du, 0), xy(du, 3)
 // for r0 = 1 m, mpmath with 40 digits.
 TEST(far_slope_covariances_are_smooth)
 {
@@ -125,7 +126,7 @@ TEST(far_slope_covariances_are_smooth)
         check_close(parallel(tabulated, &table, u, 0.0, 0.25, 0.25), reference[i][1], 1e-12, peak);
         check_close(crossed(tabulated, &table, u, 3.0, 0.25, 0.25), reference[i][2], 1e-12, peak);
     }
-    // Unequal sizes, where the two crossed blocks differ.
+    // Unequal sizes, for which the two crossed blocks differ.
     check_close(parallel(tabulated, &table, 7.0, -3.0, 0.25, 0.1875), -0.028438645663920948818,
                 1e-12, peak);
     check_close(crossed(tabulated, &table, 7.0, -3.0, 0.25, 0.1875), 0.022851415749197581575, 1e-12,

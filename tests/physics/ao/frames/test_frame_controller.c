@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The controller of frames on small matrices: what can be worked out by hand.
+// The frame controller on small matrices, with results by hand.
 #include "physics/ao/frames/time_domain.h"
 #include "tests/check.h"
 
@@ -24,14 +24,14 @@ static bb_control_law law_of(double gain, double delay, double exposure, const d
                             .exposure = exposure};
 }
 
-// c_k = sum_j g (1 - g)^j u_(k-j), and the first estimate with all that is left.
+// c_k = sum_j g (1 - g)^j u_(k-j), where the first estimate has the remaining weight.
 TEST(commands_are_weighted_estimates)
 {
     static const double gains[] = {1.0, 0.6, 0.25};
     for (int g = 0; g < 3; ++g) {
         const bb_control_law law = law_of(gains[g], 2.4, 0.0, NULL);
         autorelease(bb_frame_controller) loop = new_struct(bb_frame_controller, &law);
-        for (int run = 0; run < 2; ++run) { // a restart leaves nothing
+        for (int run = 0; run < 2; ++run) { // a restart clears the state
             bb_frame_controller_restart(&loop);
             for (int k = 0; k < FRAMES; ++k) {
                 const double frame[SLOPES] = {slope(k, 0), slope(k, 1), slope(k, 2)};
@@ -51,7 +51,7 @@ TEST(commands_are_weighted_estimates)
     }
 }
 
-// Pseudo-open loop: what the mirrors make is added as it was seen, so that it drops out.
+// Pseudo-open loop: the mirrors' contribution is added back exactly, so that it cancels.
 TEST(closed_and_open_loops_command_alike)
 {
     static const double times[][3] = {
@@ -68,11 +68,11 @@ TEST(closed_and_open_loops_command_alike)
             check_close(got[0], expected[0], 1e-14, 4.0);
             check_close(got[1], expected[1], 1e-14, 4.0);
         }
-        assert_true(fabs(b.echo[0]) > 0.01); // the mirrors are seen
+        assert_true(fabs(b.echo[0]) > 0.01); // the mirrors are measured
     }
 }
 
-// What is on the mirrors over an exposure, against a walk through it in 2000 steps.
+// Mean command on the mirrors over an exposure, against 2000 time steps.
 TEST(an_exposure_sees_commands_as_they_arrive)
 {
     enum { STEPS = 2000 };

@@ -2,7 +2,8 @@
 #include "physics/ao/frames/frame_score.h"
 #include "tests/check.h"
 
-// Quantiles of Student's t at 0.975 with 1, 4 and 399 degrees of freedom are 1.96 of the normal.
+// Quantiles of Student's t at 0.975 with 1, 4 and 399 degrees of freedom correspond to 1.96 of the
+// normal.
 TEST(few_numbers_make_a_distance_less_certain)
 {
     static const double t[] = {12.7062047, 2.77644511, 1.96592730};

@@ -78,18 +78,19 @@ TEST(agrees_with_the_covariances)
         assert_true(fabs(sigmas) < 3.0);
         assert_true(got.total[w].mean < got.correctable[w].mean);
     }
-    // The residual belongs to the Strehl ratio by pairs: over the pupil, without piston.
+    // The residual belonging to the Strehl ratio by pairs: over the pupil, without piston.
     print_message("residual %.1f nm, of frames %.1f nm\n", 1e9 * got.rms_m,
                   1e9 * sqrt(got.residual_m2));
     check_relative(got.rms_m, sqrt(got.residual_m2), 0.02);
-    // Edge actuators, predicted worst, weigh more in a mean over actuator pairs than in the pupil.
+    // Edge actuators, predicted worst, have a larger weight in a mean over actuator pairs than in
+    // the pupil.
     assert_true(got.stationary[0] < got.pairs[0] - 0.005);
     for (int s = 0; s < SEPARATIONS; ++s) {
         print_message("structure function at %td lenslets: %.3f +- %.3f of theory\n",
                       separations[s], got.structure[s].mean, got.structure[s].error);
         assert_true(fabs(got.structure[s].mean - 1.0) < 3.0 * got.structure[s].error + 0.02);
     }
-    // Beyond a circular cutoff, and what this mirror makes worse of it.
+    // Beyond a circular cutoff, and increased by this mirror.
     print_message("fitting: %.4f +- %.4f (d/r0)^(5/3)\n", got.fitting.mean, got.fitting.error);
     assert_true(got.fitting.mean > 0.2740 && got.fitting.mean < 0.45);
     // The image's value on the axis is the Strehl ratio of the whole residual.
@@ -162,9 +163,9 @@ TEST(does_not_depend_on_threads)
     assert_memory_equal(one.structure, three.structure, sizeof one.structure);
 }
 
-// Slopes of frames have the covariance that the sources say, noise and tilts included; point
-// differences of laser stars and averaged gradients of the natural star, whose variance is 0.83 of
-// that of point differences.
+// Slopes of frames have the covariance of the sources, noise and tilts included; point differences
+// for laser stars and averaged gradients for the natural star, whose variance is 0.83 of that of
+// point differences.
 TEST(slopes_have_their_covariance)
 {
     enum { FRAMES = 600 };
@@ -192,7 +193,7 @@ TEST(slopes_have_their_covariance)
         cblas_dger(CblasRowMajor, (int)m, (int)n, 1.0 / FRAMES, frame.truth[0], 1, frame.guides, 1,
                    sum + n * n, (int)n);
     }
-    // A sample covariance is off by sqrt((c_ii c_jj + c_ij^2) / FRAMES), rms.
+    // The error of a sample covariance is sqrt((c_ii c_jj + c_ij^2) / FRAMES), rms.
     double off = 0.0;
     for (bb_index i = 0; i < n; ++i) {
         for (bb_index j = 0; j < n; ++j) {

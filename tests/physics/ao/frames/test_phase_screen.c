@@ -5,7 +5,7 @@
 
 static const double pixel_m = 0.1;
 
-// An 11 m layer four times over, 0.8 m subapertures of 8 points.
+// Four times an 11 m layer, 0.8 m subapertures of 8 points.
 static bb_phase_screen make(bb_index points)
 {
     bb_phase_screen screen = {0};
@@ -22,7 +22,7 @@ static bb_amplitude *draw(const bb_phase_screen *screen, uint64_t seed, uint64_t
 
 TEST(sizes_suit_fftw)
 {
-    // Of a layer above the only star nothing is seen: no point is wished for.
+    // A layer above the only star is not measured: no points are requested.
     assert_int_equal(bb_phase_screen_points(0), 2);
     assert_int_equal(bb_phase_screen_points(2), 2);
     assert_int_equal(bb_phase_screen_points(99), 100);
@@ -30,7 +30,7 @@ TEST(sizes_suit_fftw)
     assert_int_equal(bb_phase_screen_points(1023), 1024);
 }
 
-// The ensemble's, without drawing: from a subaperture to the diameter, along three directions.
+// The ensemble's, without random draws: from a subaperture to the diameter, along three directions.
 TEST(ensemble_has_von_karmans_structure_function)
 {
     autorelease(bb_phase_screen) screen = make(440);
@@ -123,7 +123,7 @@ TEST(fft_and_sum_of_waves_agree)
     check_all_close(grid, plane, 48 * 48, 1e-11, 1.0);
 }
 
-// One value of a screen at x by y, taken along x and y as said.
+// One value of a screen at x by y, evaluated along x and y as given.
 static double taken(const bb_phase_screen *screen, const bb_amplitude *amplitudes, double at_x,
                     double at_y, double width, bb_screen_taken along_x, bb_screen_taken along_y)
 {
@@ -168,11 +168,11 @@ TEST(a_screen_is_its_address)
     check_fails(bb_phase_screen_create(1, 0.1, 25.0, 4, &screen), BB_INVALID, "1 points");
 }
 
-// A moved screen is the screen elsewhere; the mean over a path is that of many moves; a period
-// along each axis brings all but the subharmonics back.
+// A moved screen equals the screen elsewhere; the mean over a path equals that of many moves; a
+// move by a period along each axis restores all but the subharmonics.
 TEST(screens_move)
 {
-    enum { NODES = 401 }; // of Simpson's rule
+    enum { NODES = 401 }; // for Simpson's rule
     autorelease(bb_phase_screen) screen = make(60);
     autofree bb_amplitude *amplitudes = draw(&screen, 3, 4);
     autofree bb_amplitude *moved = draw(&screen, 3, 4);

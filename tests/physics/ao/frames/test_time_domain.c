@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frozen flow through sensors and a controller: frames at time 0, covariances of slopes with truth
-// a delay later, long exposures at no delay against independent frames.
+// Frozen flow through sensors and a controller: frames at time 0, covariances of slopes with the
+// truth a delay later, long exposures without delay against independent frames.
 #include "core/thread.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/frames/time_domain.h"
@@ -49,7 +49,8 @@ static void leave(scene *s)
     bb_tomography_destroy(&s->problem);
 }
 
-// At time 0 a sky is a frame; later the targets see another, and a drifted sensor the same.
+// At time 0 a realisation equals a frame; later the targets differ, and a drifted sensor agrees
+// with it.
 TEST(skies_begin_as_frames)
 {
     autocall(leave) scene s;
@@ -67,11 +68,11 @@ TEST(skies_begin_as_frames)
     check_all_close(moved.guides, frame.guides, n, 1e-14, 1.0);
     check_all_close(moved.truth[0], frame.truth[0], m, 1e-14, 1.0);
     check_close(moved.phase[0][300], frame.phase[0][300], 1e-18, 1.0);
-    // Parts leave each other alone.
+    // The parts are independent.
     check_ok(bb_flow_sampler_sample(flow, BB_FRAME_TARGETS, 0.02, 0.0, 5, 9, &moved));
     check_close(moved.guides[0], frame.guides[0], 1e-14, 1.0);
     assert_true(fabs(moved.truth[0][0] - frame.truth[0][0]) > 1e-4);
-    // A look of no noise differs by what the exposure smears.
+    // Without noise the difference is the smearing over the exposure.
     check_ok(bb_flow_sampler_sample(flow, BB_FRAME_GUIDES, 0.0, 0.01, 5, 8, &moved));
     assert_true(fabs(moved.guides[0] - frame.guides[0]) > 1e-6);
 }
@@ -112,7 +113,7 @@ TEST_FULL(truth_a_delay_later_has_the_covariance_of_drifted_sensors)
         cblas_dger(CblasRowMajor, (int)m, (int)n, 1.0 / SKIES, frame.truth[0], 1, frame.guides, 1,
                    sum, (int)n);
     }
-    // Regression of what was sampled on both: all of it is on the drifted covariance.
+    // Regression of the sampled covariance on both: all of it is in the drifted covariance.
     double aa = 0.0, ab = 0.0, bb = 0.0, as = 0.0, bs = 0.0;
     for (bb_index k = 0; k < m * n; ++k) {
         const double change = still[k] - expected[k];
@@ -132,8 +133,8 @@ TEST_FULL(truth_a_delay_later_has_the_covariance_of_drifted_sensors)
     assert_true(bb > 0.04 * aa);
 }
 
-// The wind of the only layer above the ground and a delay are an angle: sensors that drift there
-// see what those of another direction see, looked up and directly.
+// The wind of the only layer above the ground times a delay is an angle: drifting sensors agree
+// with sensors in another direction, by table and directly.
 TEST(a_drift_is_a_direction)
 {
     static const bb_layer_config layers[] = {{8000.0, 1.0, NAN}};
@@ -165,7 +166,7 @@ TEST(a_drift_is_a_direction)
     }
     const double entries = bb_slope_covariance_entries(&truth[0], &guides);
     const double direct = bb_slope_covariance_direct_entries(&truth[0], &guides);
-    assert_true(direct > 0.0 && direct < entries); // both ways are walked
+    assert_true(direct > 0.0 && direct < entries); // both paths are covered
     check_all_close(matrix[0], matrix[1], (bb_index)entries, 1e-12, 0.1);
     for (int t = 0; t < 2; ++t) {
         BB_RELEASE(&matrix[t]);
@@ -216,10 +217,10 @@ TEST(numbers_do_not_depend_on_threads)
     bb_threads_stop();
     assert_memory_equal(&one, &three, sizeof one);
     assert_true(one.correctable.error > 0.0 && one.correctable.mean < 1.0);
-    // Later is worse, on the same skies and with the same noise.
+    // A longer delay is worse, with the same screens and noise.
     assert_true(run(&s, &k, 0.0, 500.0, 1.0).residual_m2 <
                 run(&s, &k, 10e-3, 500.0, 1.0).residual_m2);
-    // Old commands in the sum lag, too.
+    // Old commands in the integrator lag, too.
     assert_true(run(&s, &k, 0.0, 100.0, 1.0).residual_m2 <
                 run(&s, &k, 0.0, 100.0, 0.3).residual_m2);
 }

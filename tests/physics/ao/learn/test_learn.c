@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layers learned from covariances of slopes: analytic ones, whose strengths are known exactly, and
-// those of random frames.
+// Layers learned from covariances of slopes: analytic ones, with exactly known strengths, and those
+// of random frames.
 #include "core/thread.h"
 #include "physics/ao/frames/learn_frames.h"
 #include "physics/ao/learn/learn.h"
@@ -69,7 +69,7 @@ TEST(known_strengths_come_back)
                   learned.condition);
     check_close(learned.residual, 0.0, 1e-10, 1.0);
     check_relative(learned.r0_m, pow(18.0 + 4.5 + 7.25, -0.6), 1e-9);
-    // Beyond turbulence: the noise that the model put in, and the tilts of laser stars.
+    // Beyond turbulence: the noise of the model and the tilts of laser stars.
     for (bb_index s = 0; s < learned.sensor_count; ++s) {
         const bb_sensor *sensor = &problem->guides.sensors[s];
         double noise = 0.0;
@@ -128,7 +128,7 @@ TEST_FULL(the_outer_scale_comes_back)
     check_relative(learned.outer_scale_m, 20.0, 1e-4);
 }
 
-// Laser stars at 30 km, a layer at 40: natural stars alone see it.
+// Laser stars at 30 km, a layer at 40: only natural stars measure it.
 TEST(natural_stars_see_above_laser_stars)
 {
     bb_layer_config layers[LAYERS];
@@ -136,7 +136,7 @@ TEST(natural_stars_see_above_laser_stars)
     const double high_m[LAYERS] = {0.0, 4000.0, 40000.0};
     layers[2].height_m = high_m[2];
     c.stars[0].settings.altitude_km = c.stars[1].settings.altitude_km = 30.0;
-    // Nearer together, so that beams overlap up there.
+    // Closer together, so that beams overlap at that height.
     c.stars[2].x_arcsec = 7.0;
     c.stars[2].y_arcsec = -9.0;
     c.stars[3].x_arcsec = -6.0;
@@ -177,7 +177,7 @@ TEST(layers_too_close_are_named)
     assert_non_null(strstr(learned.outcome.detail, "from the one at 110"));
     assert_true(isnan(learned.strength[2]));
     bb_learned_profile_release(&learned);
-    // One star knows no heights at all.
+    // A single star gives no information on heights.
     bb_tomography_destroy(&problem);
     c.stars[0] = c.stars[3];
     config.guide_star_count = 1;
@@ -225,7 +225,7 @@ TEST_FULL(frames_teach_within_their_error)
     bb_learned_profile learned = {0};
     check_ok(bb_threads_set(2));
     autoptr(bb_tomography) problem = new_object(bb_tomography, &config, BB_LGS_TILT_CONSTANT_BLOCK);
-    problem->target_count = 0; // no phase over pupils is wanted
+    problem->target_count = 0; // no phase over pupils is needed
     bb_frame_sampler *sampler = new_object(bb_frame_sampler, problem, &screens);
     check_ok(bb_learn_frames_draw(sampler, 3, 0, 480, &frames));
     bb_learn_task task = task_of(&config, frames.source);

@@ -46,7 +46,7 @@ TEST(every_corner_of_a_lit_lenslet_has_an_actuator)
     }
 }
 
-// Refused before the first allocation.
+// Rejected before the first allocation.
 TEST(mirrors_beyond_lapack_are_refused)
 {
     bb_deformable_mirror mirror = {0};
@@ -58,7 +58,7 @@ TEST(mirrors_beyond_lapack_are_refused)
         BB_UNSUPPORTED, "a mirror of 300 lenslets");
 }
 
-// The truncated pseudo-inverse by the singular values of the whole interaction matrix, two ways.
+// The truncated pseudo-inverse from the singular values of the whole interaction matrix, two ways.
 static void compare_with_singular_values(double obstruction, bb_index lenslets, double condition)
 {
     const bb_pupil pupil = {.obstruction = obstruction};
@@ -141,7 +141,7 @@ TEST(interaction_is_the_point_difference)
 {
     autorelease(bb_deformable_mirror) mirror =
         new_struct(bb_deformable_mirror, 6.0, &(bb_pupil){.obstruction = 0.0}, 3, NAN);
-    // 3 x 3 lenslets of 2 m, all nine centres inside (0.943), 16 corners less the four far ones.
+    // 3 x 3 lenslets of 2 m, all nine centres inside (0.943), 16 corners without the four far ones.
     assert_int_equal(mirror.measurement_count, 18);
     assert_int_equal(mirror.actuator_count, 16);
     autofree double *interaction = doubles(18 * 16);
@@ -156,7 +156,8 @@ TEST(interaction_is_the_point_difference)
     check_relative(interaction[4 * 16 + 5], -slope, 1e-10);
 }
 
-// Dx D is the orthogonal projector on the modes kept: symmetric, idempotent, of their trace.
+// Dx D is the orthogonal projector on the remaining modes: symmetric, idempotent, with a trace
+// equal to their number.
 TEST(projector_inverts_the_modes_kept)
 {
     autorelease(bb_deformable_mirror) mirror =
@@ -177,7 +178,7 @@ TEST(projector_inverts_the_modes_kept)
         trace += product[i * a + i];
     }
     check_close(trace, (double)(a - mirror.dropped_modes), 1e-10, 1.0);
-    assert_true(mirror.dropped_modes >= 1); // piston at least
+    assert_true(mirror.dropped_modes >= 1); // at least piston
     for (bb_index i = 0; i < a; ++i) {
         for (bb_index j = 0; j < a; ++j) {
             double square = 0.0;
@@ -190,7 +191,7 @@ TEST(projector_inverts_the_modes_kept)
     }
 }
 
-// Share of a plane's voltages that the projector gives back.
+// Fraction of a plane's voltages that the projector recovers.
 static double tilt_kept(bb_index lenslets, double condition)
 {
     autorelease(bb_deformable_mirror) mirror =
@@ -232,8 +233,7 @@ TEST(no_subaperture_is_an_error)
                 BB_INVALID, "a mirror of 1 lenslets");
 }
 
-// A second mirror of a process that keeps projectors leaves no other there, one of another pupil
-// does.
+// In a process that caches projectors a second equal mirror adds none; one of another pupil does.
 TEST(a_projector_is_found_by_what_it_depends_on)
 {
     const bb_pupil pupil = {.obstruction = 0.2};
@@ -244,13 +244,13 @@ TEST(a_projector_is_found_by_what_it_depends_on)
     const bb_index blocks = bb_memory_blocks();
     autorelease(bb_deformable_mirror) second =
         new_struct(bb_deformable_mirror, 39.0, &pupil, 10, NAN);
-    assert_int_equal(bb_memory_blocks(), blocks + 3); // row, column and projector, nothing kept
+    assert_int_equal(bb_memory_blocks(), blocks + 3); // row, column and projector, nothing cached
     assert_memory_equal(first.projector, second.projector,
                         (size_t)(first.actuator_count * first.measurement_count) *
                             sizeof *first.projector);
     assert_int_equal(first.dropped_modes, second.dropped_modes);
     autorelease(bb_deformable_mirror) third =
         new_struct(bb_deformable_mirror, 39.0, &other, 10, NAN);
-    assert_int_equal(bb_memory_blocks(), blocks + 7); // and its own is kept
+    assert_int_equal(bb_memory_blocks(), blocks + 7); // and its own is cached
     bb_store_allow(0.0);
 }

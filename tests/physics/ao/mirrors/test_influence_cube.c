@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Influence functions from samples: between them, on mirrors at a height, against the functions
-// that were sampled.
+// Influence functions from samples: between them, and on mirrors at a height, against the sampled
+// functions.
 #include "core/memory.h"
 #include "physics/ao/ao_check.h"
 #include "physics/ao/ao_constants.h"
@@ -36,7 +36,8 @@ static double cubic(bb_index actuator, double x, double y)
     return (double)(actuator + 1) * (0.3 + x - 2.0 * x * x * x) * (1.0 + y * y - 0.7 * y * y * y);
 }
 
-// Rows and columns differ, one count is even; half a step beyond the samples is still the grid.
+// Rows and columns differ, one count is even; half a step beyond the samples is still within the
+// grid.
 TEST(cubics_are_met_everywhere_on_the_grid)
 {
     bb_influence_cube cube = sample(cubic, 2, 9, 6, 0.25);
@@ -68,8 +69,8 @@ static double round_one(bb_index actuator, double x, double y)
     return 1e-6 * exp(-(x * x + y * y) * log(5.0));
 }
 
-// Fourth order in the spacing, and within the stated part of the fourth derivatives: of exp(-k x^2)
-// 12 k^2 along an axis, here with k = ln 5.
+// Fourth order in the spacing, and within the stated fraction of the fourth derivatives: for exp(-k
+// x^2) 12 k^2 along an axis, here with k = ln 5.
 TEST(errors_fall_with_the_fourth_power_of_the_spacing)
 {
     double before = 0.0;
@@ -97,8 +98,8 @@ TEST(errors_fall_with_the_fourth_power_of_the_spacing)
 }
 
 // Within 0.024 h^4 of the fourth derivatives, 12 (1 / 0.7)^2 2 um along y and less along x, at both
-// ends of a slope: 1e-4 arcsec. The slopes of guide stars, turned, shifted, magnified and in a
-// cone, and of truth sensors off the axis, by the function itself.
+// ends of a slope: 1e-4 arcsec. The slopes of guide stars, rotated, shifted, magnified and with a
+// cone effect, and of truth sensors off the axis, from the function itself.
 static double slope_by_hand(const bb_sensor *sensor, double height_m, bb_index k, bb_index actuator)
 {
     const double cone = 1.0 - height_m / sensor->star.altitude_m;
@@ -173,7 +174,7 @@ TEST(slopes_are_those_of_the_function_that_was_sampled)
     BB_RELEASE(&cubes[1].values);
 }
 
-// An actuator stands where its squared influence does; one without any on the axis.
+// An actuator is at the centroid of its squared influence; one without any on the axis.
 TEST(actuators_stand_where_they_move_most)
 {
     bb_influence_cube cube = sample(oblong, 3, 96, 120, 0.1);
@@ -197,7 +198,7 @@ TEST(odd_cubes_are_refused)
     bb_influence_cube cube = sample(oblong, 2, 5, 6, 0.1);
     add_own_mirror(&c, 4500.0);
     bb_ao_config config = case_config(&c);
-    check_ok(bb_ao_check(&config)); // yet to be loaded
+    check_ok(bb_ao_check(&config)); // not yet loaded
     assert_true(bb_mirror_stack_actuators(&config) == 0.0);
     bb_mirror_stack stack;
     check_fails(bb_mirror_stack_create(&config, &stack), BB_INTERNAL, "have not been loaded");
@@ -228,7 +229,7 @@ TEST(odd_cubes_are_refused)
     BB_RELEASE(&cube.values);
 }
 
-// Directions up to 20 arcsec see 4 m + 11 km 20 arcsec = 5.0666 m of the conjugate.
+// Directions up to 20 arcsec reach 4 m + 11 km 20 arcsec = 5.0666 m of the conjugate.
 TEST(a_grid_reaches_what_is_corrected)
 {
     ao_case c = case_mcao();
@@ -245,11 +246,12 @@ TEST(a_grid_reaches_what_is_corrected)
                 "mirrors[0].influence: the grid of 101 x 102 samples 0.1 m apart reaches 5.05 m "
                 "from the axis along y, expected 5.06659 m: that far targets[2] sees the "
                 "conjugate at 11000 m");
-    check_ok(bb_mirror_stack_cover(&stack, truth.sensors, false, "targets[2]")); // has fallen to 0
+    check_ok(bb_mirror_stack_cover(&stack, truth.sensors, false, "targets[2]")); // now 0
     cube.values[7] = 1e-7;
     check_fails(bb_mirror_stack_cover(&stack, truth.sensors, false, "targets[2]"), BB_INVALID,
                 "0.05 of the peak at the rim of the grid, 5.05 m from the axis along y, expected "
-                "at most 0.01: the footprint of targets[2] on the conjugate at 11000 m extends to 5.06659 m");
+                "at most 0.01: the footprint of targets[2] on the conjugate at 11000 m extends to "
+                "5.06659 m");
     bb_sensor_array_release(&truth);
     check_ok(bb_sensor_array_create_truth(&config, 1, &atmosphere, &truth)); // along x, 5.1 m
     check_ok(bb_mirror_stack_cover(&stack, truth.sensors, true, "targets[1]"));
@@ -259,7 +261,7 @@ TEST(a_grid_reaches_what_is_corrected)
     BB_RELEASE(&cube.values);
 }
 
-static bb_mirror_stack copied; // whose upper mirror is sampled
+static bb_mirror_stack copied; // with a sampled upper mirror
 static double copied_stroke;
 
 static double as_upper(bb_index actuator, double x, double y)
@@ -269,7 +271,7 @@ static double as_upper(bb_index actuator, double x, double y)
            bb_mirror_stack_influence(mirror, x - mirror->x_m[actuator], y - mirror->y_m[actuator]);
 }
 
-// Modes that are told of, and the ratio of the first.
+// Reported modes, and the ratio of the first.
 static bb_index tell(const ao_case *c, bb_plate_mode *first)
 {
     const bb_ao_config config = case_config(c);
@@ -292,9 +294,9 @@ static bb_index tell(const ao_case *c, bb_plate_mode *first)
     return count;
 }
 
-// The opposed tilts at 1/49.9 of two Gaussian mirrors are those of their samples. Where a volt
-// makes three times as much of the upper one it opposes by a third of the volts: at 1/77, and told
-// of as opposed still.
+// The opposed tilts at 1/49.9 of two Gaussian mirrors agree with those of their samples. If a volt
+// has three times the effect on the upper one, it opposes by a third of the volts: at 1/77, and
+// still reported as opposed.
 TEST(plate_scale_is_found_on_samples)
 {
     static const double strokes[2] = {1.0, 3.0};

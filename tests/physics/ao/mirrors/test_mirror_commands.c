@@ -38,7 +38,7 @@ static void leave(scene *s)
     bb_atmosphere_release(&s->atmosphere);
 }
 
-// Two mirrors, the first of the check's with 249 actuators.
+// Two mirrors, the first with 249 actuators.
 static ao_case two_mirrors(double condition)
 {
     ao_case c = case_mcao();
@@ -48,7 +48,7 @@ static ao_case two_mirrors(double condition)
     return c;
 }
 
-// sum_p F w_p D_p^T D_p, [actuators][actuators]: what is left of voltages.
+// sum_p F w_p D_p^T D_p, [actuators][actuators]: the remaining part of voltages.
 static double *kept(const scene *s)
 {
     const int k = (int)s->actuators;
@@ -66,7 +66,7 @@ static double *kept(const scene *s)
     return product;
 }
 
-// Symmetric, idempotent, of the rank that the modes kept have.
+// Symmetric, idempotent, with the rank of the remaining modes.
 TEST(commands_of_what_mirrors_made_are_the_modes_kept)
 {
     ao_case c = two_mirrors(55.0);
@@ -94,8 +94,8 @@ TEST(commands_of_what_mirrors_made_are_the_modes_kept)
     assert_true(s.commands->dropped_modes > 0);
 }
 
-// Of any slopes t_p, what the commands v leave has no part that a kept mode could take away:
-// P sum_p w_p D_p^T (t_p - D_p v) = 0.
+// For any slopes t_p, the residual of the commands v has no component in the remaining modes: P
+// sum_p w_p D_p^T (t_p - D_p v) = 0.
 TEST(commands_minimise_the_weighted_residual)
 {
     ao_case c = two_mirrors(55.0);
@@ -127,7 +127,7 @@ TEST(commands_minimise_the_weighted_residual)
     assert_true(cblas_dnrm2(k, v, 1) > 1.0);
 }
 
-// With the condition of the one mirror its projector is the limit of all directions and weights.
+// With the condition of a single mirror its projector is the limit for all directions and weights.
 TEST(one_mirror_at_the_pupil_has_the_projector_of_one)
 {
     autorelease(bb_deformable_mirror) mirror =
@@ -155,7 +155,7 @@ TEST(one_mirror_at_the_pupil_has_the_projector_of_one)
     }
 }
 
-// Dense sources of any numbers, whose products are made plainly.
+// Dense sources of arbitrary numbers, with plain products.
 TEST(sides_and_estimates_are_products)
 {
     enum { N = 300 };
@@ -211,8 +211,8 @@ TEST(sides_and_estimates_are_products)
     }
 }
 
-// The square of a weak mode's ratio is its share of the largest eigenvalue: by the slopes that the
-// mode makes in all directions.
+// The square of a weak mode's ratio is its fraction of the largest eigenvalue: from the slopes of
+// the mode in all directions.
 static double strength(const scene *s, const double *volts)
 {
     const int k = (int)s->actuators;
@@ -246,7 +246,7 @@ TEST(weak_modes_are_those_of_plate_scale)
         check_close(weak->ratios[q], expected[q], 5.1e-4, 1.0);
         check_relative(ratio, weak->ratios[q], 1e-6);
     }
-    // 45 stands 11 % below two opposed tilts, at 50.
+    // A condition of 45 is 11 % below two opposed tilts, at 50.
     check_ok(bb_plate_modes_find(s.commands, &modes, &count));
     assert_int_equal(count, 2);
     for (int q = 0; q < 2; ++q) {
@@ -256,7 +256,7 @@ TEST(weak_modes_are_those_of_plate_scale)
     }
 }
 
-// Modes that are told of; the shape of the first, and whether it is opposed.
+// Reported modes; the shape of the first, and whether it is opposed.
 static bb_index told(const ao_case *c, bb_plate_shape *shape, bool *opposed)
 {
     autocall(leave) scene s;
@@ -270,7 +270,7 @@ static bb_index told(const ao_case *c, bb_plate_shape *shape, bool *opposed)
 }
 
 // Between the opposed curvatures at 1/17.3 and the opposed tilts at 1/49.9 there is room for 30 and
-// 40; at 1/61.8 is a piston of the upper mirror. One mirror has no plate scale.
+// 40; at 1/61.8 is a piston of the upper mirror. A single mirror has no plate-scale modes.
 TEST(a_condition_apart_from_plate_scale_is_not_told_of)
 {
     ao_case c = two_mirrors(30.0);
@@ -292,7 +292,7 @@ TEST(a_condition_apart_from_plate_scale_is_not_told_of)
     }
 }
 
-// The one actuator stands in the middle of the one subaperture.
+// The only actuator is at the centre of the only subaperture.
 TEST(mirrors_that_move_nothing_are_refused)
 {
     ao_case c = case_mcao();

@@ -69,7 +69,7 @@ TEST(actuators_cover_the_corrected_field)
         assert_true(axis);
     }
     leave(&s);
-    // A direction that is scored alone makes no mirror larger.
+    // A direction that is only scored does not enlarge any mirror.
     c.targets[1].x_arcsec = 100.0;
     c.targets[1].weight = 0.0;
     enter(&c, &s);
@@ -97,12 +97,12 @@ TEST(a_mirror_at_the_pupil_is_the_same_in_all_directions)
         autofree double *other = interaction(&s, t);
         assert_memory_equal(axis, other, (size_t)items * sizeof *axis);
     }
-    // Slopes reach 0.25 arcsec per volt.
+    // Slopes are up to 0.25 arcsec per volt.
     check_all_close(axis, expected, items, 1e-14, 1.0);
 }
 
-// From (20, 0) a mirror at 11 km is seen shifted by 1.07 m: moving its actuators against that is
-// the same, and so is half the height from (40, 0).
+// In direction (20, 0) a mirror at 11 km is shifted by 1.07 m: equivalent to moving its actuators
+// by minus that, and to half the height in direction (40, 0).
 TEST(a_direction_shifts_a_mirror)
 {
     ao_case c = case_mcao();
@@ -132,7 +132,7 @@ TEST(a_direction_shifts_a_mirror)
     assert_true(peak > 0.1);
 }
 
-// What only the opposite side of the field needs, at 11 km and 40 arcsec, is 8 m away from here.
+// An actuator needed only by the opposite side of the field, at 11 km and 40 arcsec, is 8 m away.
 TEST(an_actuator_out_of_sight_has_no_slope)
 {
     ao_case c = case_mcao();
@@ -206,7 +206,7 @@ TEST(odd_mirrors_are_refused)
     check_fails(bb_ao_check(&config), BB_INVALID, "the weights sum to 0");
 }
 
-// The slopes of a guide star's sensor, turned, shifted, magnified and in a cone, are the
+// The slopes of a guide star's sensor, rotated, shifted, magnified and with a cone effect, are the
 // differences of an actuator's influence between the ends of its slopes on a layer at the mirror's
 // height. The stack of the pupil's mirror is that mirror.
 TEST(guide_stars_see_mirrors_as_layers)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Surfaces of a stack of mirrors towards a direction, against the sum over actuators.
+// Surfaces of a stack of mirrors in a direction, against the sum over actuators.
 #include "physics/ao/mirrors/mirror_surface.h"
 #include "tests/check.h"
 
@@ -9,7 +9,7 @@ enum { POINTS = 5, WIDTH = 9, GRID = 6 };
 static const double position[POINTS] = {-3.0, -1.4, 0.1, 1.7, 2.9};
 static const double direction[2] = {9e-5, -2e-4}; // rad
 
-// Actuators of a grid of three by two with a corner missing, and two with functions of their own.
+// Actuators on a three by two grid with a corner missing, and two with their own functions.
 static double x_grid[GRID] = {-1.5, 0.0, 1.5, -1.5, 0.0}, y_grid[GRID] = {0.5, 0.5, 0.5, 2.0, 2.0};
 static double x_own[2] = {0.0, 1.0}, y_own[2] = {0.0, -1.0};
 

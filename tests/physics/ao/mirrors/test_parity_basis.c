@@ -53,7 +53,7 @@ static bb_actuator_places places_of(const scene *s)
     return (bb_actuator_places){s->x, s->y, NULL};
 }
 
-// Blocks of the basis, which is orthonormal and leaves nothing of D^T D outside them.
+// Number of blocks of the basis, which is orthonormal and leaves no part of D^T D outside them.
 static int blocks_of(const scene *s)
 {
     const bb_actuator_places places = places_of(s);
@@ -97,7 +97,7 @@ static void project(const scene *s, const bb_actuator_places *places, double *pr
                                       projector, dropped, NULL));
 }
 
-// The projector with parities against that without, and its bits on another number of threads.
+// The projector with parities against that without, and its bits with another number of threads.
 static void compare(const scene *s)
 {
     const bb_actuator_places places = places_of(s);
@@ -125,7 +125,7 @@ static void compare(const scene *s)
 
 TEST_FULL(an_annulus_has_four_blocks)
 {
-    check_ok(bb_threads_set(1)); // and so many of the BLAS
+    check_ok(bb_threads_set(1)); // and as many BLAS threads
     static const bb_index lenslets[] = {3, 10, 17, 24};
     for (size_t i = 0; i < sizeof lenslets / sizeof lenslets[0]; ++i) {
         autocall(close_scene) scene s;
@@ -135,7 +135,7 @@ TEST_FULL(an_annulus_has_four_blocks)
     }
 }
 
-// A full square without some of its pixels: where those are is what symmetry is left.
+// A full square without some of its pixels: their positions determine the remaining symmetry.
 static int blocks_without(const bb_index (*missing)[2], bb_index count)
 {
     enum { EDGE = 12 };

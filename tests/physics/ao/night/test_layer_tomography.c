@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The problem of mixed layers against the one that is made for their strengths at once: every
-// entry of every matrix, noise, tilts and error terms.
+// The problem of mixed layers against one created with their strengths: every entry of every
+// matrix, noise, tilts and error terms.
 #include "core/memory.h"
 #include "physics/ao/night/layer_tomography.h"
 #include "tests/need.h"
@@ -9,7 +9,7 @@
 
 enum { LAYERS = 3 };
 
-static const double strengths[LAYERS] = {4.0, 7.0, 0.6}; // not those that it is made with
+static const double strengths[LAYERS] = {4.0, 7.0, 0.6}; // different from those at creation
 static const double winds[LAYERS] = {5.0, 11.0, 31.0};
 static const double HELD = 1e9;
 
@@ -33,7 +33,7 @@ static bb_error_terms_config all_terms(const bb_list *wind)
                                    .wind_m_per_s = *wind};
 }
 
-// The case with these strengths, as a study states it.
+// The case with these strengths, as in a study.
 static void state_strengths(ao_case *c, bb_layer_config layers[LAYERS])
 {
     for (int l = 0; l < LAYERS; ++l) {
@@ -43,7 +43,7 @@ static void state_strengths(ao_case *c, bb_layer_config layers[LAYERS])
     c->atmosphere.layers = (bb_list){layers, LAYERS};
 }
 
-// Largest difference of two matrices over the largest entry, block by block of odd places.
+// Largest difference of two matrices over the largest entry, in blocks at irregular positions.
 static double distance(const bb_matrix_source *got, const bb_matrix_source *expected)
 {
     const bb_index rows = expected->rows;
@@ -140,7 +140,7 @@ TEST_FULL(mixed_layers_are_the_problem_of_their_strengths)
 }
 
 // Two layers at one height, of 25 m and of 60 m: the matrix of truth slopes is the sum of those of
-// studies of one outer scale.
+// studies with one outer scale.
 TEST(layers_have_outer_scales_of_their_own)
 {
     const bb_profile_row rows[] = {{0.0, 4000.0, 2.0, NAN, 25.0}, {0.0, 4000.0, 3.0, NAN, 60.0}};
@@ -171,7 +171,7 @@ TEST(layers_have_outer_scales_of_their_own)
     const bb_matrix_source expected = bb_matrix_source_dense(&view, "Ctt", "arcsec^2");
     const double off = distance(bb_layer_tomography_problem(mixed)->targets[0].ctt, &expected);
     const double apart =
-        distance(alone[0]->targets[0].ctt, alone[1]->targets[0].ctt); // scales matter
+        distance(alone[0]->targets[0].ctt, alone[1]->targets[0].ctt); // the scales matter
     print_message("mixed: %.1e, between the two scales %.2g\n", off, apart);
     assert_true(off < 1e-13 && apart > 1e-3);
     bb_layer_tomography_destroy(&mixed);
@@ -212,7 +212,7 @@ TEST(memory_is_what_was_said)
     }
 }
 
-// Without error terms, whose tables take long.
+// Without error terms, whose tables are slow.
 TEST_FULL(memory_may_run_out_anywhere)
 {
     ao_case c = case_without_stars(8.0, 2);

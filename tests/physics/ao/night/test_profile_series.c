@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Profiles over a night: rows to layers and times by hand, the walk against the closed forms of an
-// Ornstein-Uhlenbeck process, on its steps and between them, and what is learned.
+// Ornstein-Uhlenbeck process, on its steps and between them, and learned profiles.
 #include "core/memory.h"
 #include "physics/ao/night/profile_series.h"
 #include "tests/check.h"
@@ -28,7 +28,7 @@ TEST(rows_of_one_height_and_scale_are_a_layer)
     const double scales[] = {25.0, 40.0, 25.0};
     assert_memory_equal(series.height_m, heights, sizeof heights);
     assert_memory_equal(series.outer_scale_m, scales, sizeof scales);
-    // A quarter of the way: 10 to 20, 0 to 3, 2 to 4; winds 5 (told later), none, 10 to 30.
+    // A quarter of the way: 10 to 20, 0 to 3, 2 to 4; winds 5 (from a later time), none, 10 to 30.
     bb_profile_series_at(&series, 900.0, strength, wind);
     check_close(strength[0], 12.5, 1e-15, 12.5);
     check_close(strength[1], 0.75, 1e-15, 0.75);
@@ -36,7 +36,7 @@ TEST(rows_of_one_height_and_scale_are_a_layer)
     check_close(wind[0], 5.0, 1e-15, 5.0);
     assert_true(isnan(wind[1]));
     check_close(wind[2], 15.0, 1e-15, 15.0);
-    // Beyond the ends it stays.
+    // Beyond the ends it is constant.
     bb_profile_series_at(&series, -50.0, strength, wind);
     assert_true(strength[0] == 10.0 && strength[1] == 0.0 && strength[2] == 2.0);
     bb_profile_series_at(&series, 1e5, strength, NULL);
@@ -47,7 +47,8 @@ TEST(rows_of_one_height_and_scale_are_a_layer)
     check_fails(bb_profile_series_create(twice, 2, &series), BB_INVALID, "two rows of the layer");
 }
 
-// Unit strengths of many layers, independent walks: what is an average over nights.
+// Unit strengths of many layers, independent walks: averages over layers replace averages over
+// nights.
 static void start_walk(uint64_t seed, bb_profile_series *out)
 {
     static bb_profile_row rows[LAYERS];
@@ -64,7 +65,7 @@ static void logs_at(const bb_profile_series *series, double time_s, double *out)
     fill_array(out, LAYERS, l, log(out[l]));
 }
 
-// Mean over layers and pairs of times of x(t) x(t + lag), t every half an hour from `first_s` on.
+// Mean over layers and pairs of times of x(t) x(t + lag), t every half hour from `first_s` on.
 static double autocorrelation(const bb_profile_series *series, double first_s, double lag_s)
 {
     static double early[LAYERS], late[LAYERS];
@@ -99,9 +100,9 @@ TEST(the_walk_has_the_variance_and_correlation_of_its_process)
     }
 }
 
-// What tells a bridge from a line between steps: the increment over a part of a step has the
-// variance 2 sigma^2 (1 - exp(-a / tau)), which is linear in a; a line's is quadratic. Every layer
-// and step is an independent increment nearly: 80,000 of them, to 0.5 %.
+// Distinguishes a bridge from linear interpolation between steps: the increment over a part of a
+// step has the variance 2 sigma^2 (1 - exp(-a / tau)), which is linear in a; that of interpolation
+// is quadratic. Every layer and step is a nearly independent increment: 80,000 of them, to 0.5 %.
 TEST(increments_within_a_step_are_those_of_the_process)
 {
     static double step[LAYERS], part[LAYERS];
@@ -124,8 +125,8 @@ TEST(increments_within_a_step_are_those_of_the_process)
     }
 }
 
-// The discretisation is exact: a walk of half the step has the same law, and a value depends on its
-// own address alone.
+// The discretisation is exact: a walk with half the step has the same law, and a value depends only
+// on its own address.
 TEST(values_do_not_depend_on_what_else_is_asked)
 {
     static double before[LAYERS], after[LAYERS], other[LAYERS];
@@ -145,7 +146,7 @@ TEST(values_do_not_depend_on_what_else_is_asked)
     }
 }
 
-// The least mean square error of a guess w x(t - a) + (1 - w) 0 is at w = exp(-a / tau).
+// The mean square error of a guess w x(t - a) + (1 - w) 0 is smallest at w = exp(-a / tau).
 TEST(a_snapshot_is_trusted_as_its_error_is_least)
 {
     static double now[LAYERS], old[LAYERS];
@@ -185,7 +186,7 @@ TEST(what_is_learned_has_independent_errors_of_its_law)
             square += pow(log(strength[l] / 3.0), 2.0);
         }
     }
-    // Of 20,000 normals: the mean to 0.05 / 141, the variance to 1 %.
+    // For 20,000 normals: the mean to 0.05 / 141, the variance to 1 %.
     check_close(sum / (times * LAYERS), 0.0, 4.0 * 0.05 / 141.0, 1.0);
     check_relative(square / (times * LAYERS), 0.0025, 0.04);
 }

@@ -15,7 +15,7 @@ static ao_case laser_case(void)
     return c;
 }
 
-// The noise's covariance is what Cmm has with it and not without it, entry by entry.
+// The noise covariance is the difference of Cmm with and without it, entry by entry.
 TEST(noise_is_what_it_adds_to_the_covariance)
 {
     const ao_case c = laser_case();
@@ -39,7 +39,7 @@ TEST(noise_is_what_it_adds_to_the_covariance)
         largest = fmax(largest, noise[k]);
         crossed = fmax(crossed, k % (noisy.n + 1) != 0 ? fabs(noise[k]) : 0.0);
     }
-    assert_true(largest > 1e-6 && crossed > 0.0); // elongated spots tie x to y
+    assert_true(largest > 1e-6 && crossed > 0.0); // elongated spots couple x and y
     // The rms of a star's slopes is the root of the mean of its diagonal.
     const bb_sensor *sensor = &problem->guides.sensors[1];
     double sum = 0.0;
@@ -50,7 +50,7 @@ TEST(noise_is_what_it_adds_to_the_covariance)
                    sqrt(sum / (2.0 * (double)sensor->count)), 1e-12);
 }
 
-// Variances of terms add up to that of all of them together.
+// The variances of the terms add up to that of all of them together.
 TEST(terms_add_up)
 {
     ao_case c = laser_case();
@@ -69,8 +69,8 @@ TEST(terms_add_up)
     assert_true(budget.fitting > 0.0 && budget.lag > 0.0 && budget.aliasing == 0.0);
     check_relative(budget.fitting + budget.lag,
                    bb_point_spread_variance(target->spread, target->terms), 1e-12);
-    // 0.2740 (d / r0)^(5/3) rad^2 at 500 nm, less what the outer scale takes and what of it is
-    // piston.
+    // 0.2740 (d / r0)^(5/3) rad^2 at 500 nm, minus the effect of the outer scale and the piston
+    // part.
     const double radian = 500e-9 / (2.0 * M_PI);
     const double expected =
         0.2740 * pow(8.0 / 5.0 / problem->atmosphere.r0_m, 5.0 / 3.0) * radian * radian;

@@ -24,7 +24,7 @@ TEST(the_whole_fitting_variance)
 {
     const double circle = 2.0 * BB_PI * BB_SPECTRUM * 0.6 * pow(0.5, -5.0 / 3.0);
     check_close(circle, 0.2740, 5e-4, 1.0);
-    // A square of half-width fc reaches to fc / cos(a) in direction a.
+    // A square of half-width fc extends to fc / cos(a) in direction a.
     double square = 0.0;
     enum { ANGLES = 20000 };
     for (int k = 0; k < ANGLES; ++k) {
@@ -33,7 +33,8 @@ TEST(the_whole_fitting_variance)
     }
     check_close(square, 0.2313, 5e-4, 1.0);
     check_relative(bb_error_terms_fitting_coefficient(), circle, 1e-14);
-    // Far away the structure function is twice the variance; a finite outer scale takes of it.
+    // At large distance the structure function is twice the variance; a finite outer scale reduces
+    // it.
     for (int k = 0; k < 2; ++k) {
         const double outer = k == 0 ? 3e3 : 4.0;
         const double far = bb_structure_function(100.0 * outer, outer) -
@@ -43,7 +44,7 @@ TEST(the_whole_fitting_variance)
     }
 }
 
-// int_0^fc 4 pi f W (1 - J0) df with many nodes, and all of D where the cutoff is high.
+// int_0^fc 4 pi f W (1 - J0) df with many nodes, and all of D if the cutoff is high.
 TEST(what_a_mirror_corrects)
 {
     enum { CELLS = 400000 };
@@ -66,10 +67,10 @@ TEST(what_a_mirror_corrects)
     }
     check_relative(bb_structure_function_corrected(3.0, outer, 1e-3),
                    bb_structure_function(3.0, outer), 1e-4);
-    // Far away, and far from the outer scale: 2 pi fc r is 1e6.
+    // At large distance, and far from the outer scale: 2 pi fc r is 1e6.
     check_relative(bb_structure_function_corrected(2e5, 1e7, 0.6), bb_structure_function(2e5, 1e7),
                    1e-9);
-    // Smooth near zero: as r^2, where D falls as r^(5/3).
+    // Smooth near zero: as r^2, whereas D is proportional to r^(5/3).
     check_relative(bb_structure_function_corrected(2e-3, outer, pitch),
                    4.0 * bb_structure_function_corrected(1e-3, outer, pitch), 1e-5);
 }
@@ -110,7 +111,7 @@ TEST(winds_of_profiles)
     check_relative(atmosphere.wind_m_per_s[34], 0.925 * 10.0, 1e-15);
 }
 
-// The plane of all terms: its far value is the sum of the variances, and it is even and symmetric.
+// The plane of all terms: its limit is the sum of the variances, and it is even and symmetric.
 TEST(terms_add_on_the_grid)
 {
     autorelease(bb_atmosphere) atmosphere = make_atmosphere(BB_PROFILE_ERIS_10, 25.0, NAN);
@@ -143,7 +144,7 @@ TEST(terms_add_on_the_grid)
     }
 }
 
-// A telescope without correction, its residual the turbulence itself.
+// A telescope without correction, with the turbulence as its residual.
 TEST(the_image_without_correction_is_the_seeing)
 {
     const double diameter = 8.0;
@@ -190,7 +191,7 @@ TEST(the_image_without_correction_is_the_seeing)
         double width = NAN; // over all directions, not along one line of pixels
         check_ok(bb_point_spread_width(spread, correlation, wavelength, &width));
         check_relative(width, fwhm, 5e-3);
-        // All the energy is in a box of the image's period, and boxes grow.
+        // All the energy is in a box of the image's period, and the energy increases with the box.
         check_close(
             bb_point_spread_ensquared(spread, correlation, wavelength, wavelength / grid->pixel_m),
             1.0, 1e-9, 1.0);
@@ -200,8 +201,9 @@ TEST(the_image_without_correction_is_the_seeing)
     assert_true(isnan(bb_point_spread_ensquared(spread, correlation, wavelength, 1.0)));
 }
 
-// With the fitting error the lag is of Dlow: between two points far apart the variance of two
-// independent delays, and far below what the whole turbulence has, whose fine waves move on most.
+// With the fitting error the lag uses Dlow: between two distant points the variance of two
+// independent delays, and far below that of the whole turbulence, whose fine waves decorrelate
+// fastest.
 TEST(what_is_not_corrected_is_not_late)
 {
     autorelease(bb_atmosphere) atmosphere = make_atmosphere(BB_PROFILE_MOAO_2, 25.0, NAN);

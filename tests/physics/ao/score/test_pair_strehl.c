@@ -7,7 +7,7 @@
 enum { WAVELENGTHS = 2 };
 static const double wavelengths_m[WAVELENGTHS] = {1.65e-6, 2.2e-6};
 
-// A residual that is not stationary: two stars beside the target, unequal lenslet counts.
+// A residual that is not stationary: two stars next to the target, unequal lenslet counts.
 static ao_case small_case(bb_index lenslets)
 {
     ao_case c = case_without_stars(4.0, lenslets);
@@ -167,7 +167,7 @@ TEST(all_points_make_the_direct_sum)
     check_relative(got.rms_m, direct.rms_m, 1e-11);
 }
 
-// What the comb that scores take leaves out; the finer one takes half as many again.
+// Effect of the comb used in scores; the finer one has 1.5 times as many points.
 TEST(few_points_a_lenslet_do)
 {
     static const bb_index lenslets[] = {2, 5, 10, 16};

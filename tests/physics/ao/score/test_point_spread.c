@@ -40,8 +40,8 @@ static void draw_spiders(double *mask)
     }
 }
 
-// Energy of |sum P exp(-2 pi i x a)|^2 over a box of `width` lambda/D, over that of the pupil, by
-// the midpoint rule; x in units of D.
+// Energy of |sum P exp(-2 pi i x a)|^2 over a box of `width` lambda/D, relative to that of the
+// pupil, by the midpoint rule; x in units of D.
 static double sum_energy(const double *mask, double width)
 {
     double energy = 0.0;
@@ -93,7 +93,7 @@ TEST(energy_in_a_box_is_a_share_of_all_that_passes)
         print_message("%.0f lambda/D: %.5f, of the fine mask %.5f\n", width, share, fine);
         check_relative(share, fine, 2e-3);
     }
-    // Half the amplitude everywhere passes a quarter of the light, in the same shares.
+    // Half the amplitude everywhere transmits a quarter of the light, with the same fractions.
     const double whole =
         bb_point_spread_ensquared(spread, correlation, wavelength, 2.0 * wavelength / diameter);
     bb_point_spread_destroy(&spread);
@@ -274,9 +274,9 @@ TEST(a_residual_that_is_not_finite_is_an_outcome)
     assert_true(isnan(residual(&o, BB_OUTCOME_NOT_SPD)));
 }
 
-// A mode of the edge that slopes hardly see, kept by a large condition, makes the mean over pairs
-// larger at a displacement than at none: a Strehl ratio of thousands. Without the mode the same
-// errors of slopes have one below 1.
+// A mode of the edge that slopes hardly measure, kept by a large condition, makes the mean over
+// pairs larger at a displacement than at zero: a Strehl ratio of thousands. Without the mode the
+// same errors of slopes give one below 1.
 TEST(a_negative_structure_function_is_found)
 {
     for (int kept = 0; kept < 2; ++kept) {

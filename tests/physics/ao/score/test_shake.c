@@ -4,7 +4,7 @@
 
 enum { COUNT = 2, GUIDES = 2, M = 2 * COUNT, N = GUIDES * 2 * COUNT };
 
-// Sensors of two subapertures, the second of the guides turned by 30 degrees.
+// Sensors of two subapertures, the second one of the guides rotated by 30 degrees.
 static void make(bb_sensor *sensors, int count, bb_sensor_array *out)
 {
     *out = (bb_sensor_array){.sensor_count = count,
@@ -21,7 +21,7 @@ static void make(bb_sensor *sensors, int count, bb_sensor_array *out)
     }
 }
 
-// What an estimate by r leaves, of slopes or of a mirror's commands.
+// Residual of an estimate by r, of slopes or of a mirror's commands.
 static bb_status add(const bb_sensor_array *guides, const bb_sensor_array *truth,
                      const bb_deformable_mirror *mirror, double rms_arcsec, const double *r,
                      double *cee)
@@ -32,8 +32,8 @@ static bb_status add(const bb_sensor_array *guides, const bb_sensor_array *truth
     return bb_error_terms_add_shake(truth, mirror, rms_arcsec, estimated, cee);
 }
 
-// An estimate that is the mean of a straight sensor's slopes takes the whole tilt out; one by half
-// of it leaves half of each axis: 0.25 rms^2 in the blocks of x and of y, nothing between them.
+// An estimate that is the mean of an aligned sensor's slopes removes the whole tilt; one by half of
+// it leaves half of each axis: 0.25 rms^2 in the blocks of x and of y, nothing between them.
 TEST(what_an_estimate_leaves_of_a_tilt_is_added)
 {
     bb_sensor sensors[GUIDES], target;
@@ -59,7 +59,7 @@ TEST(what_an_estimate_leaves_of_a_tilt_is_added)
     }
 }
 
-// The same by the turned sensor alone: its slopes are turned back.
+// The same from the rotated sensor only: its slopes are rotated back.
 TEST(turned_sensors_see_a_tilt_along_their_axes)
 {
     bb_sensor sensors[GUIDES], target;
@@ -84,7 +84,8 @@ TEST(turned_sensors_see_a_tilt_along_their_axes)
     check_close(cee[1], 0.0, 1e-14, 1.0);
 }
 
-// Through a mirror that weighs slopes: commands P t estimated by P R leave P of what R leaves.
+// Through a mirror that weights slopes: commands P t estimated by P R leave P times the residual of
+// R.
 TEST(commands_leave_what_their_slopes_do)
 {
     enum { K = 3 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole residual between points of the pupil, held to plain sums of the structure function, and
-// its Strehl ratio, held to those of known images.
+// The whole residual between points of the pupil, compared with plain sums of the structure
+// function, and its Strehl ratio, compared with known images.
 #include "core/memory.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/score/whole_residual.h"
@@ -16,7 +16,7 @@ static const bb_whole_look carried = {1.0, drift};
 static const bb_whole_look still = {1.0, NULL};
 static const double wavelength_m = 1.65e-6;
 
-// A problem, a reconstructor that is none of the best and its residual.
+// A problem, a suboptimal reconstructor and its residual.
 typedef struct scene {
     ao_case c;
     bb_ao_config config;
@@ -61,7 +61,7 @@ static void set_residual(scene *s, double gain)
     check_ok(bb_tomography_project(s->problem, 0, s->cee, s->voltages));
 }
 
-// `mirrors`: one at 0 m takes the place of the target's own.
+// `mirrors`: one at 0 m replaces the target's own.
 static void open_scene(bool mirrors, scene *s)
 {
     *s = (scene){.c = case_without_stars(4.0, 5)};
@@ -116,7 +116,7 @@ static void influences(const scene *s, double x, double y, double *out)
     }
 }
 
-// F_p <v phi_q>, slope by slope from D between ends and the point that the wind has carried there.
+// F_p <v phi_q>, slope by slope from D between ends and the point carried there by the wind.
 static double cross(const scene *s, const double *influence, double x, double y)
 {
     const bb_atmosphere *air = &s->problem->atmosphere;
@@ -197,7 +197,7 @@ static double dot(const double *a, const double *b, bb_index count)
     return cblas_ddot((int)count, a, 1, b, 1);
 }
 
-// D of a field between points k and l of its comb, the error terms put back.
+// D of a field between points k and l of its comb, with the error terms added back.
 static double found(const scene *s, const bb_pair_field *field, bb_index k, bb_index l)
 {
     const bb_tomography_target *target = &s->problem->targets[0];
@@ -239,8 +239,8 @@ TEST(pairs_have_the_residual_of_plain_sums)
     }
 }
 
-// Commands in the place of slopes, and one mirror at 0 m in the place of the target's own, leave
-// the same: W is known by the residual, or by itself.
+// Commands instead of slopes, and one mirror at 0 m instead of the target's own, give the same
+// residual: W follows from the residual, or is given.
 TEST(commands_leave_what_slopes_do)
 {
     autocall(close_scene) scene own;
@@ -269,7 +269,7 @@ TEST(commands_leave_what_slopes_do)
     bb_whole_residual_destroy(&whole[1]);
 }
 
-// A mirror that stays flat leaves the turbulence: the image is seeing limited.
+// A flat mirror leaves the turbulence: the image is seeing limited.
 TEST(without_a_correction_the_image_is_seeing_limited)
 {
     autocall(close_scene) scene s;
@@ -300,7 +300,7 @@ TEST(without_a_correction_the_image_is_seeing_limited)
     check_relative(score.residual_rms, sqrt(bb_point_spread_variance(spread, half)), 2e-3);
 }
 
-// The whole residual is more than its correctable part, which stays that of the slopes.
+// The whole residual exceeds its correctable part, which remains that of the slopes.
 TEST(the_correctable_part_stays)
 {
     autocall(close_scene) scene s;
@@ -322,11 +322,11 @@ TEST(the_correctable_part_stays)
         assert_true(strehl[k] < correctable[k]);
     }
     assert_true(correctable[0] == correctable[1]);
-    check_relative(rms[1], rms[0], 5e-3); // on combs of other steps
+    check_relative(rms[1], rms[0], 5e-3); // on combs with other steps
     assert_true(strehl[0] != strehl[1]);
 }
 
-// rms over the pupil of what commands `m`, M Cmm M^T their `product`, leave.
+// Residual rms over the pupil of commands `m`, with M Cmm M^T their `product`.
 static double residual_of(const scene *s, const bb_whole_residual *whole, const double *m,
                           const double *product)
 {
@@ -343,8 +343,8 @@ static double residual_of(const scene *s, const bb_whole_residual *whole, const 
     return score.residual_rms;
 }
 
-// B Cmm^-1 has the least variance: the excess of other commands is the variance of the difference,
-// M Cmm M^T = B M^T.
+// B Cmm^-1 has the smallest variance: the excess of other commands is the variance of the
+// difference, M Cmm M^T = B M^T.
 TEST(projected_phases_lead_to_the_least_variance)
 {
     autocall(close_scene) scene s;
@@ -366,7 +366,7 @@ TEST(projected_phases_lead_to_the_least_variance)
     assert_int_equal(LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'U', n, actuators, factor, n, m, n), 0);
     add_product(1.0, b, m, s.actuators, s.actuators, s.n, 0.0, product);
     const double least = residual_of(&s, whole, m, product);
-    for (int k = 0; k < 2; ++k) { // more and less of one command than that
+    for (int k = 0; k < 2; ++k) { // one command increased and decreased
         const double scale = k == 0 ? 1.2 : 0.8;
         autofree double *other = doubles(items);
         memcpy(other, m, (size_t)items * sizeof *other);

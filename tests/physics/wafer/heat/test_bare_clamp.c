@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clamp and ring without a wafer: an even rise decays as exp(-h_w t / C) in each, matrices taken
-// from explicit and implicit models agree, nothing of the wafer is left in them.
+// Clamp and ring without a wafer: a uniform rise decays as exp(-h_w t / C) in each, matrices taken
+// from explicit and implicit models agree, and the wafer's unknowns are removed.
 #include "physics/wafer/heat/bare_clamp.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
@@ -68,7 +68,7 @@ TEST(rows_sum_to_the_loss_to_the_water)
     drop(&entries[1]);
 }
 
-// K of an even rise is the loss alone, so that it falls at h_w / (c d) everywhere in a layer.
+// K of a uniform rise is the loss only, so that it decays at h_w / (c d) everywhere in a layer.
 TEST(an_even_rise_falls_at_the_layers_rate)
 {
     autocall(drop) table entries;

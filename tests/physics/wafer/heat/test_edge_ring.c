@@ -16,8 +16,8 @@ static const bb_ring_config RING = {
     .gap_exchange_w_per_m2_k = 100.0,
 };
 
-// Wafer and ring cells are the disc of the outer radius, each cell once, also where the radius is
-// no multiple of the spacing.
+// Wafer and ring cells make up the disc of the outer radius, each cell once, also if the radius is
+// not a multiple of the spacing.
 TEST(ring_and_wafer_make_up_a_disc)
 {
     static const double spacings[] = {0.0005, 0.00073, 0.003};
@@ -58,7 +58,7 @@ TEST(narrow_rings_are_refused)
     assert_false(bb_edge_ring_wanted(&narrow) || bb_edge_ring_wanted(NULL));
 }
 
-// The dose of an edge field: wafer, ring and the rest; a wide ring leaves no rest.
+// The dose of an edge field: wafer, ring and the rest; with a wide ring there is no rest.
 TEST(dose_is_shared)
 {
     autoptr(bb_disc_mesh) wafer = disc_mesh(0.150, 0.001);
@@ -94,7 +94,8 @@ static double entry(const bb_csr *matrix, bb_index row, bb_index column)
     return 0.0;
 }
 
-// K + H is symmetric to the bit, its rows sum to the losses, and A of explicit steps is made of it.
+// K + H is symmetric to the bit, its rows sum to the losses, and A of explicit steps is derived
+// from it.
 TEST(conductance_is_symmetric_and_keeps_heat)
 {
     autoptr(bb_thermal) implicit = NULL;

@@ -40,7 +40,7 @@ TEST(covered_nodes_get_exactly_the_dose)
                 sum[i] += energy[i];
             }
         }
-        // 53 x 67 nodes touch 26 x 33 mm; inner ones own a whole cell.
+        // 53 x 67 nodes overlap 26 x 33 mm; inner ones own a whole cell.
         assert_int_equal(exposure->count, 53 * 67);
         for (bb_index i = 0; i < exposure->count; ++i) {
             bb_index column = i % 53;
@@ -56,8 +56,8 @@ TEST(covered_nodes_get_exactly_the_dose)
     }
 }
 
-// Away from start and end the slit power is dose * width * speed in every step: 8.6 W.
-// Parts of a step telescope to the step.
+// Away from start and end the slit power is dose * width * speed in every step: 8.6 W. The parts of
+// a step telescope to the step.
 TEST(parts_make_up_a_step)
 {
     autocall(drop) setup scene = make(0.0007);
@@ -138,8 +138,8 @@ TEST(ledger_closes_over_fields)
     print_message("deposited %.6f J, lost %.3e J, clamp %.3e J, gap %.1e, highest %.3f K\n",
                   ledger.deposited, ledger.lost, ledger.stored_clamp, gap, highest);
     check_close(gap, 0.0, 1e-12, 1.0);
-    // 0.233 K adiabatic (docs/manual/physics-wafer.md 1.2), and a little more where the scan ends,
-    // since heat runs ahead of the slit.
+    // 0.233 K adiabatic (docs/manual/physics-wafer.md 1.2), and slightly more at the end of the
+    // scan, since heat diffuses ahead of the slit.
     assert_true(highest > 0.22 && highest < 0.25);
 }
 
@@ -154,7 +154,7 @@ static double put_map(bb_dose_point points[6], bb_scan_config *config)
     static const double y_mm[2] = {-10.0, 1.6};     // an edge at -4.2
     double sum = 0.0;
     for (int i = 0; i < 6; ++i) {
-        // As written, neither by row nor rising.
+        // In arbitrary order, neither by row nor increasing.
         const int cell = (5 * i + 3) % 6;
         points[i] = (bb_dose_point){x_mm[cell % 3], y_mm[cell / 3], FACTORS[cell / 3][cell % 3]};
         sum += FACTORS[cell / 3][cell % 3] * COLUMN_MM[cell % 3] * ROW_MM[cell / 3];
@@ -163,7 +163,7 @@ static double put_map(bb_dose_point points[6], bb_scan_config *config)
     return sum / (26.0 * 33.0);
 }
 
-// Energy is dose * sum of factor * area of the cells, in all and in each node: nothing is
+// Energy is dose * sum of factor * area of the cells, in total and in each node: nothing is
 // normalised. The power of a step under one row of cells is that of its mean factor.
 TEST(a_map_gives_each_cell_its_dose)
 {
@@ -179,7 +179,7 @@ TEST(a_map_gives_each_cell_its_dose)
     autofree double *sum = zeros(exposure->count);
     const bb_field *field = &exposure->field;
     double total = 0.0;
-    double power = 0.0; // of step 20, which lies in the upper row
+    double power = 0.0; // of step 20, which is in the upper row
     for (bb_index step = 0; step < 34; ++step) {
         const double put = bb_exposure_energy(exposure, step, 1, energy);
         total += put;
@@ -207,7 +207,7 @@ TEST(a_map_gives_each_cell_its_dose)
     }
 }
 
-// Of a field at the rim the part that is lost counts by the cells that it lies in.
+// For a field at the rim the lost part is weighted by the factors of its cells.
 TEST(a_map_is_clipped_with_its_field)
 {
     autocall(drop) setup scene = {NULL, NULL};
@@ -221,7 +221,7 @@ TEST(a_map_is_clipped_with_its_field)
     check_relative(exposure->clipped + exposure->total, 300.0 * mean * 0.026 * 0.033, 1e-12);
 }
 
-// A map of ones, in one cell, changes no bit.
+// A map with a single cell of factor 1 changes no bit.
 TEST(a_map_of_one_is_no_map)
 {
     autocall(drop) setup scene = make(0.0007);

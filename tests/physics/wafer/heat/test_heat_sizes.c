@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counted unknowns against those of the meshes themselves.
+// Counted unknowns against those of created meshes.
 #include "physics/wafer/heat/clamp_grid.h"
 #include "physics/wafer/heat/edge_ring.h"
 #include "physics/wafer/heat/heat_sizes.h"
@@ -34,8 +34,8 @@ TEST(counts_are_those_of_the_meshes)
     }
 }
 
-// The wafer of Bamakhrama et al. has 283,993 nodes and a clamp of 8,209; a mesh that no machine
-// holds is counted.
+// The wafer of Bamakhrama et al. has 283,993 nodes and a clamp of 8,209; a mesh too large for any
+// machine is counted too.
 TEST(any_size_is_counted)
 {
     bb_mesh_config mesh = {.spacing_mm = 0.5};

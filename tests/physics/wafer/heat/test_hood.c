@@ -35,7 +35,8 @@ static void drop(setup *scene)
     bb_disc_mesh_destroy(&scene->mesh);
 }
 
-// Whole on the wafer, exactly its area; beside it nothing; over the edge what the disc has of it.
+// Completely on the wafer, exactly its area; off the wafer nothing; over the edge its overlap with
+// the disc.
 TEST(covers_its_area)
 {
     autocall(drop) setup scene = make(0.0007);
@@ -64,7 +65,8 @@ TEST(covers_its_area)
     }
 }
 
-// With the slit in the light, straight on in the dark, parked after the last exposure.
+// With the slit in the light steps, in a straight line in the dark ones, parked after the last
+// exposure.
 TEST(follows_the_slit)
 {
     autocall(drop) setup scene = make(0.003);
@@ -110,7 +112,7 @@ TEST(limits_the_step)
     check_relative(1.0 / covered->positive_step - 1.0 / bare->positive_step, 4e4 / capacity, 1e-10);
     check_relative(bb_thermal_wafer_limit(&SILICON, &CLAMP, &strong, 0.0005), covered->stable_step,
                    1e-12);
-    // The hood is no part of A.
+    // The hood is not part of A.
     assert_memory_equal(covered->step_matrix.value, bare->step_matrix.value,
                         (size_t)bb_csr_nonzeros(&bare->step_matrix) * sizeof(double));
     bb_thermal_destroy(&covered);

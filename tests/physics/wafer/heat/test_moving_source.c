@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// docs/lab/physics-wafer.md 2.3 item 7: a point source that moves over a plate with loss has, in
-// its own frame, T = P/(2 pi k d) exp(-v x'/(2 kappa)) K0(r sqrt((v/(2 kappa))^2 + h_c/(kappa C)))
+// docs/lab/physics-wafer.md 2.3 item 7: a moving point source on a plate with loss has, in its own
+// frame, T = P/(2 pi k d) exp(-v x'/(2 kappa)) K0(r sqrt((v/(2 kappa))^2 + h_c/(kappa C)))
 // (Rosenthal 1946), x' ahead of it.
 #include "physics/wafer/heat/thermal.h"
 #include "tests/physics/wafer/wafer_defaults.h"
@@ -20,7 +20,7 @@ static double rosenthal(double speed, double ahead, double aside)
            (2.0 * PI * 148.0 * 775e-6);
 }
 
-// One watt for `time` s at (x, y), to the four nodes around by bilinear weights.
+// One watt for `time` s at (x, y), to the four surrounding nodes by bilinear weights.
 static void heat(const bb_disc_mesh *mesh, const bb_thermal *thermal, double x, double y,
                  double time, double *t)
 {
@@ -38,7 +38,7 @@ TEST(moving_heat_is_rosenthals)
 {
     static const double speed = 0.05;
     static const double step = 1e-3;
-    // Ahead, aside, and what 0.5 mm cells may err by: the front falls by e in 1.7 mm.
+    // Ahead, aside, and the error allowed for 0.5 mm cells: the front decreases by e in 1.7 mm.
     static const double places[][3] = {{0.003, 0.0, 1.5e-2},
                                        {0.0, 0.004, 1e-2},
                                        {-0.005, 0.0, 2e-3},

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Probes are bilinear in the mesh of their layer, at any place on the disc; others are refused.
+// Probes are bilinear in the mesh of their layer, at any position on the disc; others are rejected.
 #include "core/memory.h"
 #include "physics/wafer/wafer_problem.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 static const double RADIUS = 0.030;
-static const double PITCH = 0.0037; // of the clamp: no multiple of the mesh's
+static const double PITCH = 0.0037; // of the clamp: not a multiple of the mesh's
 
 typedef struct stand {
     bb_disc_mesh *mesh;
@@ -56,7 +56,8 @@ TEST(planes_are_read_exactly)
     }
 }
 
-// Each node of the clamp is (i, j) times its pitch: the place of a probe comes back from weights.
+// Each node of the clamp has the value (i, j) times its pitch: the weights reproduce a probe's
+// position.
 TEST(clamp_probes_stand_where_they_are_put)
 {
     autocall(drop) stand bench;

@@ -25,8 +25,8 @@ TEST_FULL(wafer_step_matrix_conserves_and_keeps_sign)
     autoptr(bb_thermal) thermal =
         new_object(bb_thermal, mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3);
     // docs/manual/physics-wafer.md 1.3: 12.34 entries a wafer row, limits 1.40 and 1.05 ms. Its
-    // 8,193 clamp unknowns belong to cells with all corners inside; counted independently for ours:
-    // 8,209.
+    // 8,193 clamp unknowns belong to cells with all corners inside; an independent count for ours
+    // gives 8,209.
     assert_int_equal(thermal->clamp_count, 8209);
     const bb_csr *matrix = &thermal->step_matrix;
     double a_row = (double)matrix->row_start[thermal->node_count] / (double)thermal->node_count;
@@ -60,7 +60,7 @@ TEST(long_steps_are_refused_with_the_limit)
                 BB_INVALID, "clamp spacing = 0.2 mm");
 }
 
-// The largest eigenvalue of I - A, by power iteration from a checkerboard, stays under the bound.
+// The largest eigenvalue of I - A, by power iteration from a checkerboard, is below the bound.
 TEST(limit_is_safe_and_sharp)
 {
     autoptr(bb_disc_mesh) mesh = disc_mesh(0.020, 0.0005);
@@ -192,7 +192,7 @@ TEST(disc_modes_decay_at_their_rates)
     }
 }
 
-// Wafer and clamp: a spot turned by a quarter has its heat turned by a quarter.
+// Wafer and clamp: heat from a spot rotated by a quarter turn is rotated by a quarter turn.
 TEST(a_quarter_turn_turns_the_heat)
 {
     double *x[2] = {NULL};
@@ -244,11 +244,12 @@ TEST(mirrored_heat_stays_mirrored_and_adds_up)
     }
 }
 
-// What is sure from the sizes of cells alone is no longer than the model's own bound, wherever the
-// clamp's nodes fall on the mesh, and close to it on a fine one. Thin clamps are the slowest part.
+// The guaranteed step from the sizes of cells is no longer than the model's own bound, for any
+// position of the clamp's nodes on the mesh, and close to it on a fine one. Thin clamps are the
+// slowest part.
 TEST(sure_steps_are_stable)
 {
-    static const double across[] = {1.0, 4.0 / 3.0, 1.5, 1.9, 2.0, 3.7, 12.0}; // cells of a coarse
+    static const double across[] = {1.0, 4.0 / 3.0, 1.5, 1.9, 2.0, 3.7, 12.0}; // coarse/fine
     const bb_thermal_setting setting = {.stepping = BB_STEPPING_CRANK_NICOLSON};
     const double spacing = 0.003;
     double worst = 0.0;

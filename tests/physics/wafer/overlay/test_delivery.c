@@ -33,7 +33,7 @@ TEST(the_last_valid_correction_stays_in_force)
     assert_false(bb_delivery_on_time(&late) || bb_delivery_on_time(&missed));
 }
 
-// The draw is addressed by seed, exposure and step alone, and has the fraction asked for.
+// The draw depends only on seed, exposure and step, and has the requested fraction.
 TEST(misses_are_drawn_at_their_rate)
 {
     enum { FIELDS = 1000 };
@@ -82,8 +82,8 @@ static void drop(setup *made)
     bb_scan_destroy(&made->scan);
 }
 
-// u of 1 + n^2 nm everywhere in step n; late by one and steps 15 and 16 missed, what is left of
-// step n is u_n - u_k(n), and MA and MSD its dose-weighted mean and deviation.
+// u of 1 + n^2 nm everywhere in step n; late by one and steps 15 and 16 missed, the residual of
+// step n is u_n - u_k(n), and MA and MSD are its dose-weighted mean and deviation.
 TEST(residuals_are_weighted_by_dose)
 {
     static setup scene;
@@ -132,7 +132,7 @@ TEST(the_truth_on_time_leaves_exactly_nothing)
     for (bb_index i = 0; i < scene.dwell->count; ++i) {
         assert_true(scene.dwell->mean[i] == 0.0 && bb_dwell_deviation(scene.dwell, i) == 0.0);
     }
-    // Windows keep their place in the slit: the window of step n - 1 at the rows of step n.
+    // Windows keep their position in the slit: the window of step n - 1 at the rows of step n.
     const bb_delivery_config late = {.late_steps = 1};
     bb_delivery_plan(&late, 45, STEPS, in_force);
     for (bb_index i = 0; i < STEPS * POINTS; ++i) {

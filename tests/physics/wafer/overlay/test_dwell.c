@@ -27,7 +27,7 @@ static void drop(setup *made)
     bb_scan_destroy(&made->scan);
 }
 
-// u linear in place and time: MA is u at the point and at the dose-weighted mean time.
+// u linear in position and time: MA is u at the point and at the dose-weighted mean time.
 TEST(weights_sum_to_the_dose_and_linear_fields_pass)
 {
     for (bb_index f = 44; f < 46; ++f) {

@@ -93,7 +93,7 @@ TEST(ten_parameters_are_found_back)
     check_all_relative(fit.parameter, p, 10, 1e-12);
 }
 
-// A residual is orthogonal to the model, and raw leaves everything.
+// A residual is orthogonal to the model, and raw corrects nothing.
 TEST(residuals_are_least_squares)
 {
     cloud c = cloud_of();
@@ -152,8 +152,8 @@ TEST(errors_that_are_not_finite_are_an_outcome)
     assert_true(isnan(fit.parameter[0]) && isinf(c.residual_y[11]) && c.residual_x[0] == 0.0);
 }
 
-// A magnification of its own in each field: nothing is left, where one for all leaves plenty. A
-// field of eleven points keeps its errors.
+// A separate magnification in each field: the residual is zero, while one for all leaves plenty. A
+// field of eleven points is not corrected.
 TEST(fields_are_corrected_one_by_one)
 {
     cloud points = cloud_of();
@@ -186,8 +186,8 @@ TEST(fields_are_corrected_one_by_one)
     assert_true(points.residual_x[A_FIELD] == points.dx[A_FIELD]);
 }
 
-// Twenty coefficients of a field are found back; a field on a lattice of three columns bears no
-// cubic in x and gets six parameters, one of eleven points none.
+// Twenty coefficients of a field are recovered; a field on a lattice of three columns does not
+// determine a cubic in x and gets six parameters, one of eleven points none.
 TEST(a_cubic_is_found_back)
 {
     cloud points = cloud_of();

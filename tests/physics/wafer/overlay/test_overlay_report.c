@@ -42,7 +42,7 @@ TEST(fields_and_parts_by_hand)
     }
     assert_int_equal(report->worst_field, 3);
     check_relative(report->worst, 5.0, 1e-12);
-    check_relative(report->median, 3.0 * sqrt(30.0 / 29.0), 1e-12); // of 3.05 thrice and 5
+    check_relative(report->median, 3.0 * sqrt(30.0 / 29.0), 1e-12); // of 3.05 three times and 5
     // Of the wafer: mean 2.75, squares about it 30 (1.75^2 + 0.75^2 + 0.25^2 + 2.25^2) = 30 * 8.75.
     check_relative(report->wafer.x.mean, 2.75, 1e-12);
     check_relative(report->wafer.x.sigma, sqrt(30.0 * 8.75 / 119.0), 1e-12);
@@ -52,7 +52,7 @@ TEST(fields_and_parts_by_hand)
     check_relative(report->parts[BB_OVERLAY_CENTRE].x.mean, 8.0 / 3.0, 1e-12);
     check_relative(report->parts[BB_OVERLAY_UP].x.m3s, 2.0 + 3.0 * sqrt(60.0 / 59.0), 1e-12);
     check_relative(report->parts[BB_OVERLAY_DOWN].x.m3s, 3.5 + 4.5 * sqrt(60.0 / 59.0), 1e-12);
-    // A translation of each field is what a correction per exposure takes.
+    // A correction per exposure removes a translation of each field.
     check_relative(report->corrections[2].parameter[0], 3e-9, 1e-9);
     assert_true(report->nce[BB_OVERLAY_FIELD_6].x.max < 1e-9);
 }
@@ -74,8 +74,8 @@ TEST(a_field_of_one_point_has_no_headline)
                 "fields have 60 points in total, expected 61");
 }
 
-// Each model of the list holds the ones before it: shares of the mean square are not negative and
-// their sum is what the last one removes.
+// Each model of the list contains the previous ones: fractions of the mean square are not negative
+// and add up to the part removed by the last one.
 TEST(the_mean_square_splits_by_models)
 {
     const bb_overlay_points points = points_of();
@@ -93,7 +93,7 @@ TEST(the_mean_square_splits_by_models)
         assert_true(report->nce[m].rms < report->nce[m - 1].rms);
         sum += report->removed[m];
     }
-    // The cubic takes all of it.
+    // The cubic removes all of it.
     check_close(sum, 1.0, 1e-12, 1.0);
     assert_true(report->nce[BB_OVERLAY_FIELD_CUBIC].rms < 1e-9);
 }
@@ -104,5 +104,5 @@ TEST(nothing_to_correct_is_zero)
     autoptr(bb_overlay_report) report = new_object(bb_overlay_report, &points, FIELDS, fields);
     assert_true(report->headline == 0.0 && report->worst == 0.0 && report->wafer.rms == 0.0);
     assert_true(report->nce[BB_OVERLAY_FIELD_6].x.m3s == 0.0);
-    assert_true(isnan(report->removed[BB_OVERLAY_WAFER_6])); // a share of nothing
+    assert_true(isnan(report->removed[BB_OVERLAY_WAFER_6])); // a fraction of zero
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wafer-to-wafer spread by hand, by its limits, and by the split of squares.
+// Wafer-to-wafer spread by hand, by its limits, and by the decomposition of squares.
 #include "physics/wafer/overlay/overlay.h"
 #include "physics/wafer/overlay/overlay_report.h"
 #include "tests/check.h"
 
 // Three wafers of two points in nm. Means in x: 1, 2, 6, variance 7; points 0, 1, 5 (variance 7)
-// and 2, 3, 7 (7). In y the points 0, 2, 4 (4) and 0, -2, -4 (4) leave the means alone.
+// and 2, 3, 7 (7). In y the points 0, 2, 4 (4) and 0, -2, -4 (4) do not change the means.
 TEST(by_hand)
 {
     static const double dx[] = {0.0, 2e-9, 1e-9, 3e-9, 5e-9, 7e-9};
@@ -50,13 +50,13 @@ TEST(what_wafers_share_is_no_spread)
     check_close(spread.vector.point_max, 0.0, 1e-14, 1.0);
     check_ok(bb_overlay_statistics_of(WAFERS * POINTS, dx, dy, &one));
     assert_true(spread.x.m3s == one.x.m3s && spread.vector.m3s == one.vector.m3s);
-    // Wafers shifted as a whole: every point moves as the mean does, sqrt(2.5) of 0..4.
+    // Wafers shifted as a whole: every point moves with the mean, sqrt(2.5) of 0..4.
     fill(dx, 5.0, 0.25, 0.0);
     check_ok(bb_overlay_spread_of(WAFERS, POINTS, dx, dy, &spread));
     check_relative(spread.x.mean_sigma, 0.25 * sqrt(2.5), 1e-12);
     check_relative(spread.x.point_sigma, 0.25 * sqrt(2.5), 1e-12);
     check_relative(spread.x.point_max, 0.25 * sqrt(2.5), 1e-12);
-    // A translation of the whole lot changes m3s alone.
+    // A translation of the whole lot only changes m3s.
     const double before = spread.x.point_sigma;
     for (int i = 0; i < WAFERS * POINTS; ++i) {
         dx[i] += 1e-7;
@@ -106,7 +106,7 @@ TEST(too_few_are_nan)
     check_ok(bb_overlay_spread_of(3, 0, e, e, &spread));
     assert_true(isnan(spread.x.mean_sigma) && isnan(spread.x.point_sigma));
     assert_true(isnan(spread.x.point_max) && isnan(spread.x.m3s));
-    // An error that is no number, at whichever point.
+    // A NaN error at any point.
     check_ok(bb_overlay_spread_of(2, 2, e, e, &spread));
     assert_true(isnan(spread.x.point_max) && isnan(spread.vector.point_max));
     assert_true(isnan(spread.x.mean_sigma) && isnan(spread.x.m3s));

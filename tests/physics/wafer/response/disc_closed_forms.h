@@ -72,7 +72,8 @@ static inline double sprung_disc(double r, double width, double scale)
     double k1_slope = -gsl_sf_bessel_K0(DISC_RADIUS / scale) - k1 * scale / DISC_RADIUS;
     double factor = (1.0 + DISC_POISSON) * DISC_EXPANSION / scale;
     double total = factor * disc_integral(1, width, scale, 0.0, DISC_RADIUS);
-    // u' of the bracket holds (1 + nu) alpha T by the Wronskian, which cancels the right-hand side.
+    // u' of the bracket includes (1 + nu) alpha T by the Wronskian, which cancels the right-hand
+    // side.
     double stress = total * (k1_slope / scale + DISC_POISSON * k1 / DISC_RADIUS);
     double a = -stress / (i1_slope / scale + DISC_POISSON * i1 / DISC_RADIUS);
     double inner = disc_integral(1, width, scale, 0.0, r);

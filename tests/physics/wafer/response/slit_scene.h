@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A wafer with a slit in the field next to its middle, whose responses are computed by finite
+// A wafer with a slit in the field next to its centre, whose responses are computed by finite
 // elements.
 #ifndef BB_TESTS_PHYSICS_WAFER_RESPONSE_SLIT_SCENE_H
 #define BB_TESTS_PHYSICS_WAFER_RESPONSE_SLIT_SCENE_H
@@ -11,12 +11,12 @@
 
 typedef struct slit_scene {
     bb_disc_mesh *mesh;
-    bb_membrane *membrane;   ///< of the test
-    bb_coupled_plate *plate; ///< of the test
+    bb_membrane *membrane;   ///< owned by the test
+    bb_coupled_plate *plate; ///< owned by the test
     bb_temperature_grid *grid;
     bb_scan *scan;
     bb_slit_grid slit;
-    const bb_field *field; ///< next to the middle of the wafer
+    const bb_field *field; ///< next to the centre of the wafer
 } slit_scene;
 
 static inline slit_scene slit_scene_make(double spacing)
@@ -44,7 +44,7 @@ static inline void slit_scene_release(slit_scene *scene)
     bb_disc_mesh_destroy(&scene->mesh);
 }
 
-/// T_i = sum_j a_ij S_j / m_i: what the rows hold for the temperatures between S and the nodes.
+/// T_i = sum_j a_ij S_j / m_i: the node temperatures for temperatures S, as used by the rows.
 static inline void slit_scene_spread(const slit_scene *scene, const double *s, double *t)
 {
     const bb_csr *matrix = &scene->grid->restriction;

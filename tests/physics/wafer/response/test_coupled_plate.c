@@ -55,7 +55,7 @@ static void solve(setup *scene)
     check_ok(bb_coupled_plate_solve(scene->plate, scene->right, scene->x));
 }
 
-// Largest difference of u0 to the closed form at the nodes of the x axis, over u(R).
+// Largest difference of u0 from the closed form at the nodes of the x axis, relative to u(R).
 static double disc_error(setup *scene, double width, bool sprung)
 {
     double scale = sqrt(scene->plate->plate.membrane / scene->plate->plate.tangential);
@@ -76,7 +76,7 @@ static double disc_error(setup *scene, double width, bool sprung)
     return worst / fabs(edge);
 }
 
-// w couples back into u0 by 1e-5 at most with these springs.
+// The coupling of w into u0 is at most 1e-5 with these springs.
 TEST_FULL(discs_match_items_1_to_4)
 {
     bb_plate plate = silicon(1e4, 1e11);
@@ -227,7 +227,7 @@ static double wave_error(const bb_plate *plate, bb_index cells, double length, d
     check_ok(bb_coupled_plate_solve(scene.plate, scene.right, scene.x));
     amplitudes exact = fourier(plate, q, 1.0, s);
     double quarter = 0.25 * length;
-    // Crests of T are nodes; a third of a cell beside them tests the interpolation.
+    // Crests of T are nodes; a third of a cell next to them tests the interpolation.
     double aside = mesh->spacing / 3.0;
     double top = bb_coupled_plate_at(scene.plate, scene.x, scene.t, quarter, 0.0, BB_AXIS_X);
     double z =
@@ -263,7 +263,7 @@ TEST(waves_have_the_fourier_amplitudes)
 }
 
 typedef struct norms {
-    double u, slope, w; // L2 of u and w, H1 of u, over their own size
+    double u, slope, w; // L2 of u and w, H1 of u, relative
 } norms;
 
 // T = cos qx cos qy: u = U sin qx cos qy, v = U cos qx sin qy, w = W cos qx cos qy with
@@ -328,7 +328,7 @@ TEST(coupled_orders_are_2_and_1)
     assert_true(fabs(order[2] - 2.0) < 0.05);
 }
 
-// With k_n so large that w = 0 what is left is the membrane.
+// With k_n so large that w = 0 only the membrane remains.
 TEST(stiff_springs_leave_the_membrane)
 {
     bb_plate plate = silicon(CLAMP.tangential_stiffness_n_per_m3, 1e20);
@@ -378,7 +378,7 @@ TEST(symmetric_heat_gives_symmetric_answers)
     }
 }
 
-// The same of tau: the row of moments . tau = forward displacement under tau alone.
+// As rows_are_reciprocal for tau: row of moments . tau = forward displacement under tau only.
 TEST(rows_of_moments_are_reciprocal)
 {
     const double x[4] = {0.0, 0.0313, -0.1201, 0.2};
@@ -447,7 +447,7 @@ TEST(rows_are_reciprocal)
             double forward = bb_coupled_plate_at(scene.plate, scene.x, scene.t, x[p], y[p], axis);
             worst = fmax(worst, fabs(dot - forward) / sqrt(norm[0] * norm[1]));
         }
-        // Fewer rows at once leave the others as they are, and the padding at zero.
+        // With fewer rows at once the others are unchanged and the padding is zero.
         check_ok(bb_coupled_plate_rows(scene.plate, axis, 2, x, y, again, NULL));
         for (bb_index i = 0; i < count; ++i) {
             assert_true(again[i * BB_PLATE_BATCH + 1] == rows[i * BB_PLATE_BATCH + 1]);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rows without an edge leave out: against the closed forms of the disc and of the infinite
-// plate, by quadrature, and on springs of any stiffness.
+// Edge part missing in rows of the infinite plate: against the closed forms of the disc and of the
+// infinite plate, by quadrature, and on springs of any stiffness.
 #include "physics/wafer/response/plate.h"
 #include "tests/physics/wafer/response/disc_closed_forms.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
-// The evenly heated circle of an infinite plate: item 4 without its edge term, m for 0.1 K.
+// The uniformly heated circle of an infinite plate: item 4 without its edge term, m for 0.1 K.
 static double endless(double r, double scale)
 {
     const double inner = disc_integral(1, 0.0, scale, 0.0, r);
@@ -28,7 +28,7 @@ TEST(sizes_are_those_of_the_closed_forms)
     }
 }
 
-// From springs that let the wafer go to springs that hold every point of it.
+// From springs that barely support the wafer to springs that hold every point of it.
 TEST(any_springs_give_a_part)
 {
     bb_clamp_config clamp = CLAMP;
@@ -45,7 +45,7 @@ TEST(any_springs_give_a_part)
     }
 }
 
-// Height by the law of slow waves: what the strain of the disc takes away, over all of it.
+// Height by the law of slow waves: the reduction by the disc's strain, over all of it.
 TEST(height_lacks_what_its_strain_does)
 {
     const bb_disc_edge edge = bb_disc_edge_make(&SILICON, &CLAMP);

@@ -111,8 +111,8 @@ static double scored(const slit_scene *scene, bb_index columns, double x, double
     return bb_slit_grid_interpolate(&with.slit, scene->field, offset, window, x, y);
 }
 
-// Points of field 0 that are scored, some of them between slit points on and off the wafer: four
-// columns over 26 mm, and 27 that stand 1 mm apart.
+// Scored points of field 0, some of them between slit points on and off the wafer: four columns
+// over 26 mm, and 27 that are 1 mm apart.
 TEST_FULL(few_columns_do_near_the_rim)
 {
     autorelease(slit_scene) scene = make(0.002);

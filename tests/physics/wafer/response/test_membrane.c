@@ -97,7 +97,7 @@ static void heat(setup *scene, double width)
     check_ok(bb_membrane_solve(scene->membrane, scene->t, scene->u));
 }
 
-// Largest difference to the closed form along an axis and a diagonal, over u(R).
+// Largest difference from the closed form along an axis and a diagonal, relative to u(R).
 static double disc_error(setup *scene, double width, bool sprung)
 {
     double worst = 0.0;
@@ -128,7 +128,7 @@ TEST_FULL(wafer_on_springs_matches_items_2_and_4)
     assert_true(uniform < 1.5e-3 && gaussian < 1.5e-3);
 }
 
-// Radial stress over E at the centre of a cell, from its strain less that of free expansion.
+// Radial stress over E at the centre of a cell, from its strain minus free expansion.
 static double radial_stress(const setup *scene, bb_index cell)
 {
     const int32_t *node = scene->mesh->cell_nodes + 4 * cell;
@@ -156,7 +156,7 @@ static double radial_stress(const setup *scene, bb_index cell)
            DISC_EXPANSION * t / (1.0 - DISC_POISSON);
 }
 
-// Largest difference to the closed form over alpha times the peak of T, in cells up to 0.9 R.
+// Largest difference from the closed form over alpha times the peak of T, in cells up to 0.9 R.
 static double stress_error(const setup *scene, double width)
 {
     double worst = 0.0;
@@ -173,7 +173,7 @@ static double stress_error(const setup *scene, double width)
     return worst / (DISC_EXPANSION * disc_temperature(0.0, width));
 }
 
-// k_s = 1e4 N/m3 holds the rigid motions and changes u by (R / l_s)^2 = 2e-6.
+// k_s = 1e4 N/m3 fixes the rigid motions and changes u by (R / l_s)^2 = 2e-6.
 TEST_FULL(free_wafer_matches_items_1_and_3)
 {
     autocall(drop) setup scene = make(0.0005, 1e4);
@@ -188,7 +188,7 @@ TEST_FULL(free_wafer_matches_items_1_and_3)
     assert_true(no_stress < 1e-5 && stress < 1e-3);
 }
 
-// Heat turned by a quarter gives displacements turned by a quarter.
+// Heat rotated by a quarter turn gives displacements rotated by a quarter turn.
 TEST(a_quarter_turn_turns_the_answer)
 {
     autocall(drop) setup scene = make(0.002, 1e11);
@@ -251,7 +251,7 @@ TEST(rows_are_reciprocal)
                 "bending plate");
 }
 
-// Mean displacement along an axis, weighed by area, m.
+// Mean displacement along an axis, weighted by area, m.
 static double drift(const setup *scene, int axis)
 {
     double sum = 0.0;
@@ -263,8 +263,8 @@ static double drift(const setup *scene, int axis)
     return sum / area;
 }
 
-// Largest difference of rows times temperature between two membranes at three points, and to the
-// forward answer of the first, m.
+// Largest difference of rows times temperature between two membranes at three points, and from the
+// forward solution of the first, m.
 static double rows_difference(const setup *a, const setup *b)
 {
     const double x[3] = {0.0, 0.0313, -0.1201};
@@ -292,8 +292,8 @@ static double rows_difference(const setup *a, const setup *b)
     return worst;
 }
 
-// A temperature does no work on a wafer that moves as a whole: however soft the springs, the wafer
-// neither drifts nor turns, and its shape is that of springs ten thousand times as stiff.
+// A temperature does no work on a rigid motion of the wafer: however soft the springs, the wafer
+// neither drifts nor rotates, and its shape is that with springs ten thousand times as stiff.
 TEST(soft_springs_let_nothing_drift)
 {
     autocall(drop) setup soft = make(0.002, 1.0);
@@ -315,5 +315,5 @@ TEST(soft_springs_let_nothing_drift)
     print_message("k_s = 1 N/m3: drift %.1e and %.1e nm, off 1e4 N/m3 by %.1e nm, rows by %.1e\n",
                   1e9 * drift(&soft, 0), 1e9 * drift(&soft, 1), 1e9 * worst, 1e9 * rows);
     assert_true(fabs(drift(&soft, 0)) < 1e-16 && fabs(drift(&soft, 1)) < 1e-16);
-    assert_true(worst < 1e-14 && rows < 1e-14); // of 2 nm
+    assert_true(worst < 1e-14 && rows < 1e-14); // relative to 2 nm
 }

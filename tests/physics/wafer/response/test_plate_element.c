@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The coupled element: shapes, rigid motions, states of constant strain and curvature, loads, and
-// the constants of docs/manual/physics-wafer.md 1.4 isotropic and cubic.
+// the isotropic and cubic constants of docs/manual/physics-wafer.md 1.4.
 #include "physics/wafer/response/membrane.h"
 #include "physics/wafer/response/plate_assembly.h"
 #include "tests/physics/wafer/wafer_defaults.h"
@@ -19,7 +19,7 @@ static bb_plate silicon(int elasticity)
     return bb_plate_make(&wafer, &CLAMP);
 }
 
-// w = x^3 y^3 and its kin are in the space: nodal values give them back between the nodes.
+// w = x^3 y^3 and the like are in the space: nodal values reproduce them between the nodes.
 TEST(shapes_hold_bicubics_and_bilinears)
 {
     for (int power = 0; power < 16; ++power) {
@@ -104,7 +104,7 @@ TEST(constant_strains_have_their_energy)
         bb_plate_element_make(&plate, SIDE, &element);
         for (size_t i = 0; i < sizeof states / sizeof *states; ++i) {
             double x[BB_PLATE_ELEMENT];
-            // Curvatures of the size that makes both energies alike.
+            // Curvatures of a size that makes both energies similar.
             quadratic form = states[i];
             form.e *= 1e3;
             form.f *= 1e3;
@@ -116,7 +116,7 @@ TEST(constant_strains_have_their_energy)
     }
 }
 
-// The membrane of the coupled element is that of the element that stands alone.
+// The membrane of the coupled element is that of the separate element.
 TEST(membrane_part_is_the_membrane_element)
 {
     bb_plate plate = silicon(BB_ELASTICITY_CUBIC_110);
@@ -138,7 +138,7 @@ TEST(membrane_part_is_the_membrane_element)
     }
 }
 
-// Springs see u0 + (d/2) grad w and w: a tilt w = s x with u = -s d/2 leaves only k_n.
+// Springs act on u0 + (d/2) grad w and w: a tilt w = s x with u = -s d/2 leaves only k_n.
 TEST(springs_hold_the_bottom)
 {
     bb_plate plate = silicon(BB_ELASTICITY_ISOTROPIC);

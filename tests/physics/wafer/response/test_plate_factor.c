@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kept factors: a hit gives the same bits, a file that is cut, changed or foreign is made anew, and
-// what the key depends on.
+// Cached factors: a hit gives the same bits, a truncated, modified or foreign file is recomputed,
+// and the dependencies of the key.
 #include "core/memory.h"
 #include "core/store.h"
 #include "physics/wafer/response/coupled_plate.h"
@@ -26,7 +26,7 @@ static bb_coupled_plate *make_plate(const bb_disc_mesh *mesh, const char *folder
     return made;
 }
 
-// Files in the folder; the last name into `name` unless NULL.
+// Counts the files in the folder; the last name goes into `name` unless NULL.
 static int count_files(char name[512])
 {
     int count = 0;
@@ -100,8 +100,8 @@ static void key_of(const bb_disc_mesh *mesh, const bb_plate *plate, const double
     check_ok(bb_coupled_plate_key(mesh, &element, springs, out));
 }
 
-// A file that is changed, or whole with arrays that are no factor: nothing is loaded, and the plate
-// is the same, kept again. The store has tests of its own for all other files.
+// A modified file, or an intact one whose arrays are not a factor: nothing is loaded, and the plate
+// is the same and cached again. The tests of the store cover all other files.
 TEST(spoilt_files_are_made_anew, .setup_func = clear, .teardown_func = clear)
 {
     autoptr(bb_disc_mesh) mesh = make_mesh();
@@ -175,7 +175,7 @@ TEST(the_key_is_of_all_that_matters)
             assert_string_not_equal(keys[i], keys[j]);
         }
     }
-    // The load does not enter the factor.
+    // The load does not affect the factor.
     plate = bb_plate_make(&SILICON, &CLAMP);
     plate.thermal *= 2.0;
     key_of(mesh, &plate, NULL, keys[6]);
@@ -191,7 +191,7 @@ TEST(a_folder_that_cannot_be_is_a_warning)
     (void)unlink("plate-in-the-way");
 }
 
-// Every allocation of a plate that is kept and of one that is taken may fail.
+// Every allocation of a plate that is stored and of one that is loaded may fail.
 TEST(every_allocation_may_fail, .setup_func = clear, .teardown_func = clear)
 {
     autoptr(bb_disc_mesh) mesh = make_mesh();

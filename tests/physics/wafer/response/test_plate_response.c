@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of the coupled plate as a driver pulls them: against forward solves and the closed-form
-// kernel, the same from any block and any number of threads, and what burls do to them.
+// Rows of the coupled plate as used by a driver: against forward solves and the closed-form kernel,
+// the same from any block and any number of threads, and the effect of burls.
 #include "core/memory.h"
 #include "core/thread.h"
 #include "physics/wafer/heat/burl_map.h"
@@ -29,7 +29,7 @@ static void solve(const slit_scene *scene, const double *t, double *x)
     check_ok(bb_coupled_plate_solve(scene->plate, right, x));
 }
 
-// E (T_S - T_nodes) at a slit point: the part of z that rows take from the centres of cells.
+// E (T_S - T_nodes) at a slit point: the part of z in rows from the centres of cells.
 static double local_change(const slit_scene *scene, const double *s, const double *t,
                            bb_index point)
 {
@@ -47,8 +47,8 @@ static double local_change(const slit_scene *scene, const double *s, const doubl
     return bb_plate_local_height(&scene->plate->plate) * change;
 }
 
-// The second block: rows . tau of the cells = forward solve under tau; the first is as ever, and
-// what a range of columns across both gives is what whole rows have.
+// The second block: rows . tau of the cells = forward solve under tau; the first is unchanged, and
+// a range of columns across both equals that part of whole rows.
 TEST(the_second_block_is_of_moments)
 {
     enum { ROWS = 9 };
@@ -162,7 +162,7 @@ TEST(threads_leave_the_bits)
     BB_RELEASE(&all_values[1]);
 }
 
-// Displacement of slit point `point` under a Gaussian in the middle of the wafer.
+// Displacement of slit point `point` under a Gaussian at the centre of the wafer.
 static double heated(const slit_scene *scene, const bb_matrix_source *source, bb_index point)
 {
     bb_index cells = scene->grid->cell_count;
@@ -179,8 +179,8 @@ static double heated(const slit_scene *scene, const bb_matrix_source *source, bb
     return sum;
 }
 
-// Far from the edge the plate takes (d/2) grad w, 3e-3 of u, from the kernel's u0; height is the
-// same but for the mesh.
+// Far from the edge the plate subtracts (d/2) grad w, 3e-3 of u, from the kernel's u0; height is
+// the same except for the mesh.
 TEST_FULL(kernel_and_plate_agree_inside)
 {
     static const double bound[3] = {1e-2, 2e-2, 1.2e-2};
@@ -205,8 +205,8 @@ TEST_FULL(kernel_and_plate_agree_inside)
     }
 }
 
-// Largest difference between the displacement around a point under heat at that point, here and
-// two burls further, over its largest value: both move by whole burls and cells.
+// Largest difference between the displacement around a point under heat at that point, here and two
+// burls further, relative to its largest value: both are shifted by whole burls and cells.
 static double variance_under_translation(const bb_burl_config *burls)
 {
     autorelease(slit_scene) scene = make(0.004, burls);

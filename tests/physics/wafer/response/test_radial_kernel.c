@@ -73,7 +73,8 @@ TEST(bessel_k0_matches_gsl_and_kei)
     }
 }
 
-// Differences of opposite edges are the entries of x and y rows; their peak is at the own cell.
+// Differences of opposite edges are the entries of x and y rows; their peak is at the point's own
+// cell.
 TEST(edges_match_quadrature)
 {
     autorelease(bb_radial_kernel) kernel = plain(SCREENING, WIDTH, HEIGHT);

@@ -81,7 +81,7 @@ static double on_edge(double y, void *context)
 }
 
 // Integral of K0(r / scale) along a line at distance x, by adaptive quadrature in parts that end
-// beside the point.
+// next to the point.
 static double edge_integral(double x, double y0, double y1, double scale)
 {
     gsl_integration_workspace *work = gsl_integration_workspace_alloc(200);
@@ -100,8 +100,8 @@ static double edge_integral(double x, double y0, double y1, double scale)
     return sum;
 }
 
-// The coarsest grid, of cells half the wafer wide, for every field: its entries are those of
-// quadrature. With soft springs the tables of so long cells start outside the wafer.
+// The coarsest grid, of cells half the wafer wide, for every field: its entries agree with
+// quadrature. With soft springs the tables for such long cells start outside the wafer.
 TEST(coarsest_grid_works)
 {
     bb_clamp_config soft = CLAMP;
@@ -136,7 +136,7 @@ TEST(coarsest_grid_works)
     }
 }
 
-// docs/manual/physics-wafer.md 2.4: what is left out between the middle and the surface of the
+// docs/manual/physics-wafer.md 2.4: the difference between the midplane and the surface of the
 // plate, (d/2) q W of the 2 x 2 system of 1.4 over its U.
 TEST(rotation_left_out_is_as_documented)
 {
@@ -255,7 +255,7 @@ TEST(radial_heat_moves_points_as_on_an_infinite_plate)
 }
 
 // The coupled 2 x 2 Fourier system (docs/manual/physics-wafer.md 1.4) against rows times a cosine
-// on S. Stiff springs keep the response local, so that the disc's edge does not matter.
+// on S. Stiff springs keep the response local, so that the disc's edge has no effect.
 TEST(height_rows_follow_the_fourier_system)
 {
     bb_clamp_config clamp = CLAMP;
@@ -282,8 +282,8 @@ TEST(height_rows_follow_the_fourier_system)
             z += row[j] * cos(q * (x - px));
         }
         double exact = bb_response_height_amplitude(&SILICON, &clamp, q);
-        // Means over cells lower the kernel's part by sinc(q h / 2), linear interpolation the
-        // local.
+        // Means over cells reduce the kernel's part by sinc(q h / 2), linear interpolation the
+        // local part.
         double local = 2.6e-6 * 775e-6 * 1.28;
         double h = scene.grid->cell_width;
         double along = (px - scene.grid->origin_x) / h - 0.5;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The panel solve against cholmod_l_solve on the stiffness of a coarse coupled plate, sparse
-// right-hand sides against dense ones, and index arrays that do not hold together.
+// right-hand sides against dense ones, and inconsistent index arrays.
 #include "physics/wafer/response/plate_assembly.h"
 #include "physics/wafer/response/plate_factor.h"
 #include "tests/physics/wafer/wafer_defaults.h"
@@ -44,7 +44,7 @@ static double entry(bb_index i, bb_index column)
     return sin(1.0 + 0.7 * (double)i + 2.3 * (double)column);
 }
 
-// CHOLMOD's own answer, column-major.
+// CHOLMOD's own solution, column-major.
 static void solve_by_cholmod(const setup *scene, double *out)
 {
     cholmod_common common;
@@ -106,7 +106,7 @@ TEST(answers_are_cholmods)
     assert_true(worst < 1e-12);
 }
 
-// Supernodes that are left out hold zeros: the values are the same, not only close.
+// Skipped supernodes are zero: the values are the same, not only close.
 TEST(sparse_sides_give_the_same)
 {
     autocall(drop) setup scene = make();

@@ -16,7 +16,7 @@ TEST(what_is_given_back_is_taken_again)
     bb_index blocks = bb_memory_blocks();
     bb_workspace_pool_release(pool, &taken[0]);
     bb_workspace_pool_release(pool, &taken[1]);
-    bb_workspace_pool_release(pool, &taken[2]); // NULL is fine
+    bb_workspace_pool_release(pool, &taken[2]); // NULL is ignored
     assert_null(taken[0]);
     check_ok(bb_workspace_pool_acquire(pool, &taken[0]));
     check_ok(bb_workspace_pool_acquire(pool, &taken[1]));

@@ -53,7 +53,7 @@ static bb_index size_of(const bb_zfp_shape *shape)
     return shape->nx * shape->ny * shape->nz * shape->nw;
 }
 
-// Smooth along all axes, with noise at the level of 1e-11 and a part of zeros.
+// Smooth along all axes, with noise at the level of 1e-11 and some zeros.
 static void fill(const bb_zfp_shape *shape, uint64_t seed, float *values)
 {
     for (bb_index i = 0; i < size_of(shape); ++i) {
@@ -151,7 +151,7 @@ TEST(zeros_cost_one_bit_a_block)
     assert_int_equal(band.bytes, 32);
 }
 
-// A page that cannot be read follows the last byte that a decoder may touch.
+// An inaccessible page follows the last byte that a decoder may touch.
 static unsigned char *guarded(size_t room, unsigned char **region, size_t *region_bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -219,7 +219,7 @@ TEST(corrupt_indices_are_survived)
     decode_all(settings, shape, &band, ours);
 }
 
-// Mean error over that of unbiased errors of the same size, in standard deviations.
+// Mean error relative to that of unbiased errors of the same size, in standard deviations.
 static double bias(const bb_codec_config *config)
 {
     enum { COLUMNS = 60000 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The decoder against libzfp by memcmp: 2,000 arrays for each mode and dimension, 10,000 in the
-// nightly run, floats and doubles in turn. With arguments: arrays for each, and a seed.
+// nightly run, floats and doubles in turn. Optional arguments: the number of arrays, and a seed.
 #include "precision/coded_matrix.h"
 #include "tests/cpu_device.h"
 #include "tests/nightly.h"
@@ -52,7 +52,7 @@ TEST(every_mode_and_dimension_is_that_of_libzfp)
     }
 }
 
-// Any bits as a stream, as long as libzfp says that the array's blocks are.
+// Arbitrary bits as a stream, with the number of bits that libzfp reports for the array's blocks.
 TEST(any_bits_decode_as_in_libzfp)
 {
     random_bits random = {seed};
@@ -86,7 +86,7 @@ TEST(any_bits_decode_as_in_libzfp)
     }
 }
 
-// A stream that ends early is an error of every mode, whatever it ends in.
+// A stream that ends early is an error in every mode, wherever it ends.
 TEST(truncated_streams_are_errors)
 {
     random_bits random = {seed};
@@ -95,11 +95,11 @@ TEST(truncated_streams_are_errors)
         code_array(&random, (int)draw_below(&random, MODE_COUNT), dimensions, i % 8 >= 4,
                    (int)draw_below(&random, KIND_COUNT), &coded);
         autorelease(bb_zfp_index) index = new_struct(bb_zfp_index, &coded.stream, 4);
-        // Whole blocks of zeros are what is behind the end.
+        // The bits after the end are whole blocks of zeros.
         bb_zfp_stream cut = coded.stream;
         cut.size = (size_t)draw_below(&random, (bb_index)cut.size);
         cut.bits = 8 * (uint64_t)cut.size;
-        unsigned char *exact = NULL; // so that a read behind it is seen
+        unsigned char *exact = NULL; // so that a read beyond it is detected
         check_ok(BB_ALLOCATE((bb_index)cut.size + 1, &exact));
         memcpy(exact, coded.bytes, cut.size);
         cut.bytes = exact;
@@ -114,7 +114,7 @@ TEST(truncated_streams_are_errors)
     }
 }
 
-// What the format can know is an error, and what it cannot stays in the array.
+// Detectable corruption is an error; other corruption stays within the array.
 TEST(flipped_bits_are_errors_or_values)
 {
     random_bits random = {seed};
@@ -150,7 +150,7 @@ TEST(wrong_indexes_are_errors)
         bb_zfp_decoder *decoder = new_object(bb_zfp_decoder, cpu, &coded.stream, &index, 1);
         check_fails(bb_zfp_decoder_run(decoder, ours, NULL), BB_INVALID, "does not end at");
         bb_zfp_decoder_destroy(&decoder);
-        index.bases[0] = draw(&random) | UINT64_C(1) << 40; // far behind the end
+        index.bases[0] = draw(&random) | UINT64_C(1) << 40; // far beyond the end
         check_ok(bb_zfp_decoder_create(cpu, &coded.stream, &index, 1, &decoder));
         check_fails(bb_zfp_decoder_run(decoder, ours, NULL), BB_INVALID, "zfp: run 0 of array 0");
         bb_zfp_decoder_destroy(&decoder);
@@ -232,7 +232,7 @@ TEST(positions_have_64_bits)
     assert_int_equal(munmap(bytes, size), 0);
 }
 
-// The bands of a coded matrix as arrays of one decoder: what the codec decodes by libzfp.
+// The bands of a coded matrix as arrays of one decoder: same values as the codec decodes by libzfp.
 TEST(bands_of_a_matrix_decode_together)
 {
     enum { ROWS = 24, ACROSS = 13, COLUMNS = ACROSS * 11, MOST_BANDS = ROWS };

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cuda twin against libzfp by memcmp: 10,000 arrays a mode and dimension, floats and doubles;
-// and against the cpu's over broken streams and indexes. With arguments: arrays a mode and
-// dimension, and a seed; or "few", for slow tools.
+// The cuda version against libzfp by memcmp: 10,000 arrays per mode and dimension, floats and
+// doubles; and against the cpu's for corrupt streams and indexes. Optional arguments: arrays per
+// mode and dimension, and a seed; or "few", for slow tools.
 #include "tests/device_pair.h"
 #include "tests/precision/codecs/zfp/zfp_arrays.h"
 
 enum { MOST_TOGETHER = 7, GUARD_BYTES = 64 };
 
-static bb_index arrays = 10000; // a mode and dimension
+static bb_index arrays = 10000; // per mode and dimension
 static bb_index flips = 600;
 static uint64_t seed = 7;
 static coded_array coded;
 static double on_host[MOST_VALUES], on_gpu[MOST_VALUES + 1];
 
-// The status, the message's run included, and the values of one device.
+// The status, the run in the message, and the values of one device.
 static bb_status decode_on(bb_device *device, const bb_zfp_stream *stream,
                            const bb_zfp_index *index, size_t bytes, void *out)
 {
@@ -46,8 +46,8 @@ static void code_like(random_bits *random, const bb_zfp_stream *like, int kind, 
     code_values(zfp, out);
 }
 
-// Arrays that one decoder takes, and where they are decoded to. The room stays allocated: a driver
-// that may give its last page back does so, and maps it again, at every decoder.
+// Arrays of one decoder, and their output. The buffer stays allocated: a driver that may return its
+// last page would unmap and map it at every decoder.
 static struct {
     coded_array array[MOST_TOGETHER];
     unsigned char poison[MOST_TOGETHER * MOST_VALUES * sizeof(double) + GUARD_BYTES];
@@ -90,7 +90,7 @@ static void expect_libzfp(int mode, bb_index first, bb_index count)
     }
 }
 
-// One to seven arrays a decoder, of the kinds of values in turn.
+// One to seven arrays per decoder, cycling through the kinds of values.
 TEST(every_mode_and_dimension_is_that_of_libzfp)
 {
     memset(together.poison, 0xa5, sizeof together.poison);
@@ -118,7 +118,7 @@ TEST(every_mode_and_dimension_is_that_of_libzfp)
     bb_device_release(gpu, &together.room);
 }
 
-// Flipped bits and wrong lengths: the same answer as on the cpu.
+// Flipped bits and wrong lengths: the same result as on the cpu.
 TEST(broken_streams_give_the_answer_of_the_cpu)
 {
     random_bits random = {11};
@@ -148,7 +148,7 @@ TEST(broken_streams_give_the_answer_of_the_cpu)
     }
 }
 
-// Many groups of runs and all of a processor's warps; aligned rows and rows that are not.
+// Many groups of runs and all warps of a processor; aligned and unaligned rows.
 TEST(large_arrays)
 {
     const bb_zfp_shape shapes[] = {{1, 100003, 1, 1, 1},

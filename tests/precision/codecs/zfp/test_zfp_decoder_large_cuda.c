@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Arrays and streams of more than 2^32 bytes on a GPU, all of their values against libzfp by
-// memcmp: values beyond the 2^32nd, bits beyond the 2^35th. libzfp codes and decodes one period,
-// which is repeated along the slowest axis: blocks know nothing of each other, so that streams of
-// whole blocks laid end to end are the stream of the arrays laid end to end. No power of two is a
-// whole number of a period's parts: what is read or written that far off is other values. Skipped
-// where memory does not suffice. "few" as argument: three periods, for slow tools.
+// memcmp: values beyond the 2^32nd, bits beyond the 2^35th. libzfp encodes and decodes one period,
+// which is repeated along the slowest axis: blocks are independent, so that concatenated streams of
+// whole blocks are the stream of the concatenated arrays. No power of two is a multiple of a
+// period's parts: a wrong address gives other values. Skipped if memory does not suffice. "few" as
+// argument: three periods, for slow tools.
 #include "tests/device_pair.h"
 #include "tests/precision/codecs/zfp/zfp_arrays.h"
 
 #include <inttypes.h>
 
-// A period is eight times the same part: bits of one need not be whole bytes, those of eight are.
+// A period is eight times the same part: the bits of one need not be whole bytes, those of eight
+// are.
 enum { PARTS = 8, GUARD_BYTES = 64 };
 
 typedef struct problem {
@@ -28,7 +29,7 @@ typedef struct repeated {
     bb_zfp_stream period, whole;
     bb_zfp_index index, whole_index;
     unsigned char *room, *bytes; // streams
-    unsigned char *theirs;       // [value_bytes] a period by libzfp
+    unsigned char *theirs;       // [value_bytes] a period decoded by libzfp
     size_t value_bytes;
     bb_index copies;
 } repeated;
@@ -41,7 +42,7 @@ static bb_index *slowest(bb_zfp_shape *shape)
     return extents[shape->dimensions - 1];
 }
 
-// Ends of a stream, of which libzfp fills up the last word.
+// End of a stream, without libzfp's padding of the last word.
 static uint64_t bits_of(const bb_zfp_stream *stream, const bb_zfp_index *index)
 {
     if (index->lengths == NULL) {
@@ -103,7 +104,7 @@ static bb_index copies_beyond(uint64_t all, uint64_t of_one)
     return (bb_index)(all / of_one) + 1;
 }
 
-// Sizes of the whole, as many periods as go beyond what is asked for.
+// Total sizes, with enough periods to exceed the requested ones.
 static void size_whole(const problem *task, repeated *out)
 {
     const bb_index wanted[] = {
@@ -138,7 +139,7 @@ static size_t available_bytes(void)
     return 1024 * (size_t)kilobytes;
 }
 
-// With an eighth to spare.
+// With a margin of an eighth.
 static bool has_room(const repeated *rounds)
 {
     const size_t values = rounds->value_bytes * (size_t)rounds->copies;

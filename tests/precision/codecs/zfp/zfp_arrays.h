@@ -85,14 +85,14 @@ static double draw_value(random_bits *random, int kind, bb_index i, bool is_doub
         return draw_below(random, 17) == 0 ? (double)NAN : u;
     case 10:
         return draw_below(random, 17) == 0 ? copysign((double)INFINITY, u) : u;
-    case 11: // whole numbers, which the reversible mode packs
+    case 11: // integers, which the reversible mode packs
         return floor(1000.0 * u);
-    default: // one value alone
+    default: // a single value
         return i % 37 == 5 ? u : 0.0;
     }
 }
 
-// Values of the stream's type; the last kind of all is any bits.
+// Values of the stream's type; the last kind is arbitrary bits.
 static void draw_values(random_bits *random, int kind, bool is_double, bb_index count, void *out)
 {
     for (bb_index i = 0; i < count; ++i) {
@@ -154,10 +154,10 @@ static zfp_field *field_of(const bb_zfp_shape *shape, bool is_double, void *valu
     }
 }
 
-// One array, its stream as libzfp writes it, and what libzfp decodes it to.
+// One array, its stream written by libzfp, and the values decoded by libzfp.
 typedef struct coded_array {
     bb_zfp_stream stream;
-    size_t value_bytes; // in all
+    size_t value_bytes; // in total
     double values[MOST_VALUES], theirs[MOST_VALUES];
     unsigned char bytes[STREAM_ROOM];
 } coded_array;
@@ -172,7 +172,7 @@ static inline zfp_stream *open_array(const bb_zfp_shape *shape, bool is_double, 
     return zfp_stream_open(stream_open(out->bytes, sizeof out->bytes));
 }
 
-// The array's values as `zfp` is set, and back; closes it.
+// Encodes the array's values with the settings of `zfp`, and decodes them; closes it.
 static inline void code_values(zfp_stream *zfp, coded_array *out)
 {
     bitstream *bits = zfp_stream_bit_stream(zfp);
