@@ -27,7 +27,7 @@ TEST(names_differ_and_fit_a_folder)
     memset(path, 'n', sizeof path);
     path[4000] = '/';
     path[sizeof path - 1] = '\0';
-    check_fails(bb_disk_file_name(path, first), BB_IO, "path of over 4096 bytes");
+    check_fails(bb_disk_file_name(path, first), BB_IO, "path longer than 4096 bytes");
 }
 
 TEST(what_is_there_is_never_opened_for_writing)

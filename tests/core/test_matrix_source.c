@@ -19,7 +19,7 @@ TEST(blocks_that_leave_the_matrix_are_refused)
     bb_view matrix = bb_view_matrix(values, 2, 3);
     bb_matrix_source source = bb_matrix_source_dense(&matrix, "C", "1");
     check_fails(bb_matrix_source_fill(&source, 1, 0, bb_view_matrix(block, 2, 3)), BB_INVALID,
-                "matrix C: block 2 x 3 at (1, 0) leaves 2 x 3");
+                "matrix C: block 2 x 3 at (1, 0) exceeds 2 x 3");
     bb_view narrow = bb_view_matrix(block, 1, 3);
     narrow.type = BB_F32;
     check_fails(bb_matrix_source_fill(&source, 0, 0, narrow), BB_INVALID, "must be fp64");

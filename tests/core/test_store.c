@@ -92,7 +92,7 @@ TEST(pieces_read_back)
     assert_null(none);
     bb_store_close(&file);
     check_ok(bb_store_open("a", "state", &file));
-    check_fails(bb_store_read(file, numbers, 16), BB_IO, "piece of 8 bytes, expected 16");
+    check_fails(bb_store_read(file, numbers, 16), BB_IO, "record of 8 bytes, expected 16");
 }
 
 // Changes `count` bytes at `place`, and updates the checksum if `mended`.

@@ -128,7 +128,7 @@ TEST(programs_run_in_the_folder)
     assert_null(folder);
     assert_int_equal(count_folders(), 0);
     assert_int_equal(setenv("TMPDIR", "nowhere", 1), 0);
-    check_fails(bb_work_folder_create("run in", &folder), BB_IO, "TMPDIR names another");
+    check_fails(bb_work_folder_create("run in", &folder), BB_IO, "set TMPDIR to another folder");
     assert_int_equal(setenv("TMPDIR", ".", 1), 0);
 }
 

@@ -319,7 +319,7 @@ TEST(odd_compilers_are_survived, .setup_func = forget)
          ": a.c:1: error: bad"},
         {"echo garbage > library.so", BB_IO, "cannot load the compiled library"},
         {"printf 'int other;' > other.c; exec cc -shared -fPIC -o library.so other.c", BB_INVALID,
-         "another text"},
+         "different source"},
         {"mkdir folder; : > folder/file; exit 1", BB_INVALID, "without a message"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

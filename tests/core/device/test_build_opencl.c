@@ -78,7 +78,7 @@ TEST(a_part_of_a_name_chooses)
     assert_non_null(strstr(reason, "BB_OPENCL_DEVICE is 'no such device', available: "));
     assert_non_null(strstr(reason, report.name));
     bb_device *device = NULL;
-    check_fails(bb_device_open(BB_DEVICE_OPENCL, 0, &device), BB_DEVICE, "here are: ");
+    check_fails(bb_device_open(BB_DEVICE_OPENCL, 0, &device), BB_DEVICE, "available: ");
     assert_int_equal(
         given[0] == '\0' ? unsetenv("BB_OPENCL_DEVICE") : setenv("BB_OPENCL_DEVICE", given, 1), 0);
     assert_int_equal(bb_device_count(BB_DEVICE_OPENCL, NULL, 0), count);

@@ -157,7 +157,7 @@ TEST(forms_are_of_one_text, .setup_func = ready)
 TEST(absent_folders_are_named, .setup_func = ready)
 {
     assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
-    expect_refusal(other_text, BB_UNSUPPORTED, "/nowhere/cc is not there; no form of this text");
+    expect_refusal(other_text, BB_UNSUPPORTED, "/nowhere/cc is not there; no prebuilt kernel");
     assert_non_null(strstr(bb_status_message(), forms));
     assert_int_equal(unsetenv("BITBUDGET_PREBUILT"), 0);
     expect_refusal(other_text, BB_UNSUPPORTED, "is prebuilt in '/");

@@ -288,9 +288,9 @@ TEST(arguments_are_checked_and_threads_do_not_matter)
     release(&three);
     bb_frames *frames = NULL;
     c.detection.algorithm = BB_DETECTION_NONE;
-    check_fails(bb_frames_create(&c, one.scene, 3, 1, &frames), BB_INVALID, "none has no frames");
+    check_fails(bb_frames_create(&c, one.scene, 3, 1, &frames), BB_INVALID, "none uses no frames");
     check_fails(bb_detection_run(&c.detection, one.frames, one.phase, NULL), BB_INVALID,
-                "none has no frames");
+                "none uses no frames");
     c.detection.algorithm = BB_DETECTION_STEPS;
     c.detection.steps = 5;
     check_fails(bb_detection_run(&c.detection, one.frames, one.phase, NULL), BB_INVALID,

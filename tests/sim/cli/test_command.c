@@ -234,15 +234,17 @@ TEST(outputs_replace_no_input)
     assert_int_equal(symlink("a.yaml", "soft.yaml"), 0);
     assert_int_equal(link("read.h5", "read.html"), 0);
     assert_int_equal(system("sha256sum a.yaml read.h5 > before"), 0);
-    expect("bitbudget run a.yaml -o a.yaml --force", 2, "the file 'a.yaml' that is read");
-    expect("bitbudget check a.yaml -o hard.yaml", 2, "'hard.yaml' is the file 'a.yaml'");
-    expect("bitbudget run a.yaml -o hard.yaml --force", 2, "'hard.yaml' is the file 'a.yaml'");
-    expect("bitbudget run a.yaml -o soft.yaml --force", 2, "'soft.yaml' is the file 'a.yaml'");
+    expect("bitbudget run a.yaml -o a.yaml --force", 2, "the input file 'a.yaml'");
+    expect("bitbudget check a.yaml -o hard.yaml", 2, "'hard.yaml' is the input file 'a.yaml'");
+    expect("bitbudget run a.yaml -o hard.yaml --force", 2,
+           "'hard.yaml' is the input file 'a.yaml'");
+    expect("bitbudget run a.yaml -o soft.yaml --force", 2,
+           "'soft.yaml' is the input file 'a.yaml'");
     write_text("based.yaml", "base: a.yaml\n");
-    expect("bitbudget run based.yaml -o ./a.yaml --force", 2, "the file 'a.yaml' that is read");
-    expect("bitbudget rerun read.h5 -o read.h5 --force", 2, "the file 'read.h5' that is read");
-    expect("bitbudget new a.yaml hard.yaml --force", 2, "the file 'a.yaml' that is read");
-    expect("bitbudget report read.html -o read.html --force", 2, "'read.html' that is read");
+    expect("bitbudget run based.yaml -o ./a.yaml --force", 2, "the input file 'a.yaml'");
+    expect("bitbudget rerun read.h5 -o read.h5 --force", 2, "the input file 'read.h5'");
+    expect("bitbudget new a.yaml hard.yaml --force", 2, "the input file 'a.yaml'");
+    expect("bitbudget report read.html -o read.html --force", 2, "input file 'read.html'");
     expect("bitbudget plot read.h5 --kind pareto -o read.svg --force", 0, "picture: read.svg");
     assert_int_equal(rename("read.h5", "read.svg"), 0);
     expect("bitbudget plot read.svg --kind pareto -o read.svg --force", 2, "that is read");
@@ -262,8 +264,7 @@ TEST(outputs_replace_no_frame)
     check_ok(bb_command_inputs(&options, NULL, &inputs));
     check_fails(bb_file_list_refuse(&inputs, "frames/1.pgm"), BB_INVALID,
                 "output 'frames/1.pgm' is the input file 'frames/1.pgm'");
-    check_fails(bb_file_list_refuse(&inputs, "linked.h5"), BB_INVALID,
-                "'frames/2.h5' that is read");
+    check_fails(bb_file_list_refuse(&inputs, "linked.h5"), BB_INVALID, "input file 'frames/2.h5'");
     check_ok(bb_file_list_refuse(&inputs, "frames.h5"));
     bb_file_list_release(&inputs);
     options.live.source = "loop:frames/2.h5";

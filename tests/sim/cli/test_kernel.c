@@ -132,9 +132,8 @@ TEST(kernels_are_run_on_files)
     expect(RUN "c.h5 -p factor=1 --device gpu", 2, "expected one of cpu, opencl, cuda");
     expect(RUN "a.h5 -p factor=1 --force", 2, "output 'a.h5' is the input file 'a.h5'");
     write_text("given.yaml", "# no records\n");
-    expect(RUN "given.yaml --wisdom given.yaml -p factor=1 --force", 2,
-           "'given.yaml' that is read");
-    expect(RUN "scale.kernel -p factor=1 --force", 2, "'scale.kernel' that is read");
+    expect(RUN "given.yaml --wisdom given.yaml -p factor=1 --force", 2, "input file 'given.yaml'");
+    expect(RUN "scale.kernel -p factor=1 --force", 2, "input file 'scale.kernel'");
     expect(RUN "none/c.h5 -p factor=1", 3, "No such file");
     expect("bitbudget kernel run scale.kernel T=SP --in a.h5 -o c.h5 -p factor=1", 2,
            "object a (vector of SP), dataset 'a' of 'a.h5': has 64-bit floats, which SP would");

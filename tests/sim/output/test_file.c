@@ -81,7 +81,7 @@ TEST(an_output_is_no_file_that_is_read)
     assert_int_equal(inputs.count, 2);
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         check_fails(bb_file_check(names[i], false, true, 0, &inputs), BB_INVALID,
-                    "the file 'read.h5' that is read");
+                    "the input file 'read.h5'");
     }
     check_ok(bb_file_check("free.h5", false, true, 0, &inputs));
     check_ok(

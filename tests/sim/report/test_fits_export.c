@@ -553,7 +553,7 @@ TEST(mistakes_are_refused)
     CALL_EXPECT(2, "--pipeline nosuch: no pipeline 'nosuch'", "export", "full.h5", "-o", "x.fits",
                 "--pipeline", "sp,nosuch");
     CALL_EXPECT(3, "cannot export 'none.h5'", "export", "none.h5", "-o", "x.fits");
-    CALL_EXPECT(2, "output 'full.fits' is the file", "export", "full.fits", "-o", "full.fits",
+    CALL_EXPECT(2, "output 'full.fits' is the input file", "export", "full.fits", "-o", "full.fits",
                 "--force");
     CALL_EXPECT(3, "not an HDF5 file", "export", "full.fits", "-o", "x.fits");
     // Truncated: no file and no temporary one.

@@ -142,7 +142,8 @@ TEST(program_refuses)
     plot((const char *const[6]){"--kind", "pareto", "-o", "g.svg", "-q"}, 0, "");
     plot((const char *const[6]){"--kind", "pareto", "-o", "g.svg"}, 3, "exists");
     assert_int_equal(setenv("TMPDIR", "/nowhere", 1), 0);
-    plot((const char *const[6]){"--kind", "pareto", "-o", "h.svg"}, 3, "TMPDIR names another");
+    plot((const char *const[6]){"--kind", "pareto", "-o", "h.svg"}, 3,
+         "set TMPDIR to another folder");
     assert_int_equal(unsetenv("TMPDIR"), 0);
     const char *path = getenv("PATH");
     char *kept = strdup(path);

@@ -244,8 +244,8 @@ TEST(a_grid_reaches_what_is_corrected)
     check_ok(bb_sensor_array_create_truth(&config, 2, &atmosphere, &truth)); // along y
     check_fails(bb_mirror_stack_cover(&stack, truth.sensors, true, "targets[2]"), BB_INVALID,
                 "mirrors[0].influence: the grid of 101 x 102 samples 0.1 m apart reaches 5.05 m "
-                "from the axis along y, expected 5.06659 m: that far targets[2] sees the "
-                "conjugate at 11000 m");
+                "from the axis along y, expected 5.06659 m: the footprint of targets[2] "
+                "on the conjugate at 11000 m");
     check_ok(bb_mirror_stack_cover(&stack, truth.sensors, false, "targets[2]")); // now 0
     cube.values[7] = 1e-7;
     check_fails(bb_mirror_stack_cover(&stack, truth.sensors, false, "targets[2]"), BB_INVALID,

@@ -44,7 +44,7 @@ TEST(rows_of_one_height_and_scale_are_a_layer)
     bb_profile_series_release(&series);
     check_fails(bb_profile_series_create(rows, 0, &series), BB_INVALID, "at least one row");
     const bb_profile_row twice[] = {{0.0, 100.0, 1.0, NAN, 25.0}, {0.0, 100.0, 2.0, NAN, 25.0}};
-    check_fails(bb_profile_series_create(twice, 2, &series), BB_INVALID, "two rows of the layer");
+    check_fails(bb_profile_series_create(twice, 2, &series), BB_INVALID, "two rows for the layer");
 }
 
 // Unit strengths of many layers, independent walks: averages over layers replace averages over

@@ -120,5 +120,5 @@ TEST(limits_the_step)
         bb_thermal_create_in(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER,
                              1.001 * bb_thermal_wafer_limit(&SILICON, &CLAMP, &strong, 0.0005),
                              &setting, &covered),
-        BB_INVALID, "explicit steps are not stable");
+        BB_INVALID, "explicit steps are unstable");
 }

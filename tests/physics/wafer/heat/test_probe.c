@@ -110,7 +110,7 @@ TEST(points_off_the_disc_and_bad_names_are_refused)
     const bb_probe_config twice[] = {{"a", 0.0, 0.0, BB_PROBE_WAFER},
                                      {"a", 1.0, 0.0, BB_PROBE_CLAMP}};
     check_fails(bb_probes_create(twice, 2, bench.mesh, RADIUS, PITCH, &probe), BB_INVALID,
-                "probe 'a': probe 0 has this name too");
+                "probe 'a': probe 0 has the same name");
     static const char *const names[] = {
         "", "1e5", "a b", "a,b", "a/b", "\xc3\xa9", "a0123456789012345678901234567890123456789"};
     for (size_t n = 0; n < sizeof names / sizeof *names; ++n) {

@@ -205,5 +205,5 @@ TEST(broken_indices_are_refused)
     row[5] = -1;
     broken = *scene.view;
     broken.permutation = row;
-    check_fails(bb_supernodes_check(&broken), BB_INVALID, "place 5");
+    check_fails(bb_supernodes_check(&broken), BB_INVALID, "entry 5");
 }

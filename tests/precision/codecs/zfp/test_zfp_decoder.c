@@ -276,7 +276,7 @@ TEST(bands_of_a_matrix_decode_together)
             bb_zfp_decoder_destroy(&decoder);
             streams[1].settings.minimum_exponent += 1;
             check_fails(bb_zfp_decoder_create(cpu, streams, indexes, bands, &decoder), BB_INVALID,
-                        "stream 1 differs");
+                        "stream 1 has another type");
         }
         for (bb_index band = 0; band < bands; ++band) {
             bb_zfp_index_release(&indexes[band]);
