@@ -160,7 +160,7 @@ TEST(absent_folders_are_named, .setup_func = ready)
     expect_refusal(other_text, BB_UNSUPPORTED, "/nowhere/cc is not there; no prebuilt kernel");
     assert_non_null(strstr(bb_status_message(), forms));
     assert_int_equal(unsetenv("BITBUDGET_PREBUILT"), 0);
-    expect_refusal(other_text, BB_UNSUPPORTED, "is prebuilt in '/");
+    expect_refusal(other_text, BB_UNSUPPORTED, "for this source in '/");
     assert_non_null(strstr(bb_status_message(), "kernels'"));
     assert_null(strstr(bb_status_message(), forms));
 }

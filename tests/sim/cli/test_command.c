@@ -247,7 +247,7 @@ TEST(outputs_replace_no_input)
     expect("bitbudget report read.html -o read.html --force", 2, "input file 'read.html'");
     expect("bitbudget plot read.h5 --kind pareto -o read.svg --force", 0, "picture: read.svg");
     assert_int_equal(rename("read.h5", "read.svg"), 0);
-    expect("bitbudget plot read.svg --kind pareto -o read.svg --force", 2, "that is read");
+    expect("bitbudget plot read.svg --kind pareto -o read.svg --force", 2, "is the input file");
     assert_int_equal(rename("read.svg", "read.h5"), 0);
     assert_int_equal(system("sha256sum --status -c before"), 0);
 }
@@ -269,7 +269,7 @@ TEST(outputs_replace_no_frame)
     bb_file_list_release(&inputs);
     options.live.source = "loop:frames/2.h5";
     check_ok(bb_command_inputs(&options, NULL, &inputs));
-    check_fails(bb_file_list_refuse(&inputs, "frames/2.h5"), BB_INVALID, "that is read");
+    check_fails(bb_file_list_refuse(&inputs, "frames/2.h5"), BB_INVALID, "is the input file");
     check_ok(bb_file_list_refuse(&inputs, "frames/1.pgm"));
 }
 

@@ -155,7 +155,7 @@ TEST(folders_that_are_none)
     assert_int_equal(rmdir("made"), 0);
     check_fails(bb_file_check("missing/deeper/a.h5", true, false, 0, NULL), BB_IO, "cannot make");
     check_ok(bb_file_write("plain", false, "x", 1));
-    check_fails(bb_file_check("plain/a.h5", true, false, 0, NULL), BB_IO, "no folder");
+    check_fails(bb_file_check("plain/a.h5", true, false, 0, NULL), BB_IO, "not a folder");
     check_fails(bb_file_check("folder/", false, true, 0, NULL), BB_IO, "has no file name");
     check_fails(bb_file_check("", false, true, 0, NULL), BB_IO, "has no file name");
     assert_int_equal(mkdir("folder", 0777), 0);
