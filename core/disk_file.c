@@ -216,7 +216,7 @@ bb_status bb_disk_trust_open_folder(const char *path, bb_disk_trust trust, bool 
     int folder = -1;
     *out = -1;
     BB_REQUIRE(!is_private || (lstat(path, &about) == 0 && S_ISDIR(about.st_mode)), BB_IO,
-               "'%s' is not a folder of its own", path);
+               "'%s' is a link, or not a folder", path);
     BB_REQUIRE(realpath(path, resolved) != NULL, BB_IO, "'%s': %s", path, strerror(errno));
     folder = open("/", flags);
     for (char *end = resolved;;) { // name below `folder`, which is "/" at first

@@ -126,7 +126,8 @@ bb_status bb_file_stamp_read(int descriptor, bb_file_stamp *out)
 {
     bb_status status = BB_OK;
     struct stat about;
-    BB_REQUIRE(fstat(descriptor, &about) == 0, BB_IO, "an open file: %s", strerror(errno));
+    BB_REQUIRE(fstat(descriptor, &about) == 0, BB_IO, "cannot examine an open file: %s",
+               strerror(errno));
     *out = stamp_of(&about);
 done:
     return status;
@@ -225,7 +226,8 @@ static bb_status rename_pending(const char *pending, const char *path, bool forc
         if (link(pending, path) == 0) {
             goto done;
         }
-        BB_REQUIRE(errno != EEXIST, BB_IO, "output '%s' appeared during the run and is kept", path);
+        BB_REQUIRE(errno != EEXIST, BB_IO,
+                   "output '%s' appeared during the run and is not replaced", path);
         // No hard links on this file system: rename, after checking again.
         BB_TRY(check_target(path, false, ""));
     }

@@ -248,7 +248,7 @@ static bb_status check_columns(const bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(bb_codec_rounds_columns(&matrix->config), BB_INVALID,
-               "codec %s, %s: its columns are not rounded one by one", matrix->row->name,
+               "codec %s, %s: cannot round columns one by one", matrix->row->name,
                bb_codec_rounding(&matrix->config));
 done:
     return status;

@@ -56,7 +56,7 @@ static const char *meaning_of(cl_int error)
         {CL_OUT_OF_RESOURCES, "out of resources"},
         {CL_OUT_OF_HOST_MEMORY, "out of memory on the host"},
         {CL_INVALID_MEM_OBJECT, "not a block of this device"},
-        {CL_INVALID_BUFFER_SIZE, "a block of no or too many bytes"},
+        {CL_INVALID_BUFFER_SIZE, "a block of zero or too many bytes"},
         {CL_INVALID_ARG_INDEX, "too many arguments"},
         {CL_INVALID_ARG_VALUE, "an argument of the wrong kind"},
         {CL_INVALID_ARG_SIZE, "an argument of the wrong size"},

@@ -380,10 +380,11 @@ static bb_status check_carrier(const bb_fringe_carrier_config *carrier)
                               fabs(2.0 * carrier->y - rint(2.0 * carrier->y)));
     BB_REQUIRE(carrier->window_px % 2 == 1, BB_INVALID,
                "detection.carrier.window_px = %td, expected an odd number", carrier->window_px);
-    BB_REQUIRE(fmin(mean, image) >= edge - 1e-12, BB_INVALID,
-               "detection.carrier.x = %g and y = %g 1/px, expected one of them at least %g, 2 over "
-               "window_px + 1, from 0, and twice one of them as far from a whole number",
-               carrier->x, carrier->y, edge);
+    BB_REQUIRE(
+        fmin(mean, image) >= edge - 1e-12, BB_INVALID,
+        "detection.carrier.x = %g and y = %g 1/px, expected |x| or |y| of at least %g, 2 over "
+        "window_px + 1, and twice x or y at least as far from an integer",
+        carrier->x, carrier->y, edge);
 done:
     return status;
 }

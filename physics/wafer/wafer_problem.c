@@ -47,7 +47,7 @@ static bb_status place_in_clamp(const bb_disc_mesh *mesh, const bb_clamp_grid *g
     bb_status status = BB_OK;
     (void)bb_disc_mesh_nearest(mesh, &x, &y);
     BB_REQUIRE(bb_clamp_grid_weights(grid, x, y, probe->unknown, probe->weight), BB_INTERNAL,
-               "probe '%s' is in no clamp cell", probe->config->name);
+               "probe '%s' is outside all clamp cells", probe->config->name);
     for (int k = 0; k < 4; ++k) {
         probe->unknown[k] += mesh->node_count;
     }

@@ -411,7 +411,7 @@ TEST(what_cannot_be_is_refused)
         bb_coded_matrix_fix_row(matrix, 0, values), BB_INVALID,
         "codec fp16, nearest even, errors diffused over the row's mesh: its columns are not");
     check_fails(bb_coded_matrix_encode_fixed(matrix, 0, bb_view_matrix(copy, ROWS, COLUMNS)),
-                BB_INVALID, "its columns are not rounded one by one");
+                BB_INVALID, "cannot round columns one by one");
 }
 
 TEST_GROUP(.begin = prepare);

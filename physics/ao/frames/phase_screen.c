@@ -103,8 +103,8 @@ static bb_status make(bb_index points, bb_phase_screen screen, bb_phase_screen *
     const bb_index levels = screen.levels;
     BB_REQUIRE(points >= 2 && levels >= 0 && screen.pixel_m > 0.0 && screen.outer_scale_m > 0.0,
                BB_INVALID,
-               "a screen of %td points of %g m with %td levels and an outer scale of %g m", points,
-               screen.pixel_m, levels, screen.outer_scale_m);
+               "invalid screen: %td points of %g m with %td levels and an outer scale of %g m",
+               points, screen.pixel_m, levels, screen.outer_scale_m);
     screen.points = bb_phase_screen_points(points);
     screen.waves = screen.points * (screen.points / 2) + SLOW_WAVES * levels;
     BB_TRY(BB_ALLOCATE(screen.waves, &screen.deviation));

@@ -309,8 +309,8 @@ bb_status bb_learn_triangle_make(const bb_sensor_array *guides, bb_index count,
         const lapack_int info =
             LAPACKE_dgeqrf(LAPACK_COL_MAJOR, (lapack_int)s.height, (lapack_int)count, s.values,
                            (lapack_int)s.height, reflectors);
-        BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgeqrf of %td x %td values: info %d", s.height,
-                   count, (int)info);
+        BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgeqrf failed for %td x %td values: info %d",
+                   s.height, count, (int)info);
         move_triangle(count, s.values, s.height, t, count);
     }
 done:
@@ -335,7 +335,7 @@ bb_status bb_learn_triangle_least_squares(bb_index rows, bb_index unknowns, cons
     const lapack_int info =
         LAPACKE_dgels(LAPACK_COL_MAJOR, 'N', (lapack_int)rows, (lapack_int)unknowns, 1, copy,
                       (lapack_int)rows, side, (lapack_int)rows);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgels of %td unknowns: info %d", unknowns,
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgels failed for %td unknowns: info %d", unknowns,
                (int)info);
     memcpy(x, side, (size_t)unknowns * sizeof *x);
 done:
@@ -480,7 +480,7 @@ bb_status bb_learn_triangle_condition(bb_index rows, bb_index unknowns, const do
     const lapack_int n = (lapack_int)unknowns;
     const lapack_int info = LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'N', 'A', (lapack_int)rows, n, copy,
                                            (lapack_int)rows, values, &unused, 1, modes, n, rest);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgesvd of %td columns: info %d", unknowns,
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgesvd failed for %td columns: info %d", unknowns,
                (int)info);
     const double ratio = values[0] / values[unknowns - 1];
     *condition = ratio * ratio;

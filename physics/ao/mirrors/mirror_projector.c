@@ -120,11 +120,11 @@ static bb_status multiply(void *context, bb_index tile)
 static bb_status check_info(lapack_int info, const char *name, bb_index k)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(info == 0,
-               info == LAPACK_WORK_MEMORY_ERROR || info == LAPACK_TRANSPOSE_MEMORY_ERROR
-                   ? BB_MEMORY
-                   : BB_INTERNAL,
-               "pseudo-inverse of a mirror of %td actuators: %s returned %d", k, name, (int)info);
+    BB_REQUIRE(
+        info == 0,
+        info == LAPACK_WORK_MEMORY_ERROR || info == LAPACK_TRANSPOSE_MEMORY_ERROR ? BB_MEMORY
+                                                                                  : BB_INTERNAL,
+        "pseudo-inverse of a mirror of %td actuators: %s failed: info %d", k, name, (int)info);
 done:
     return status;
 }

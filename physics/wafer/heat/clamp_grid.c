@@ -146,7 +146,7 @@ static bb_status prolong(const coarse *grid, bb_clamp_grid *out)
         bool found =
             locate(grid, (bb_disc_mesh_x(mesh, node) - grid->origin_x) / grid->spacing,
                    (bb_disc_mesh_y(mesh, node) - grid->origin_y) / grid->spacing, cell, point);
-        BB_REQUIRE(found, BB_INTERNAL, "wafer node %td is on no clamp cell", node);
+        BB_REQUIRE(found, BB_INTERNAL, "wafer node %td is outside all clamp cells", node);
         double weight[4];
         bilinear_weights(point, weight);
         bb_index corner[4];

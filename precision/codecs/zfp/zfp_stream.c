@@ -53,8 +53,8 @@ static bb_status check_shape(const bb_zfp_shape *shape)
                "zfp: %d dimensions, expected 1 to 4", shape->dimensions);
     for (int axis = 0; axis < 4; ++axis) {
         BB_REQUIRE(extents[axis] >= 1 && (axis < shape->dimensions || extents[axis] == 1),
-                   BB_INVALID, "zfp: extent %td along axis %d of %d dimensions", extents[axis],
-                   axis, shape->dimensions);
+                   BB_INVALID, "zfp: invalid extent %td along axis %d in %d dimensions",
+                   extents[axis], axis, shape->dimensions);
         BB_REQUIRE(extents[axis] <= ((bb_index)1 << SIZE_BITS) / values, BB_INVALID,
                    "zfp: more than 2^%d values", (int)SIZE_BITS);
         values *= extents[axis];
@@ -85,7 +85,8 @@ bb_status bb_zfp_stream_check(const bb_zfp_stream *stream)
                BB_INVALID, "zfp: minimum exponent %d, expected %d to %d",
                settings->minimum_exponent, BB_ZFP_LEAST_EXPONENT - 1, (int)MOST_EXPONENT);
     BB_REQUIRE(stream->bytes != NULL && stream->bits <= 8 * (uint64_t)stream->size, BB_INVALID,
-               "zfp: %llu bits in %zu bytes", (unsigned long long)stream->bits, stream->size);
+               "zfp: a stream of %llu bits in only %zu bytes", (unsigned long long)stream->bits,
+               stream->size);
     if (bb_zfp_stream_fixed(stream)) {
         uint64_t needed = (uint64_t)bb_zfp_stream_blocks(stream) * settings->maximum_bits;
         BB_REQUIRE(stream->bits >= needed, BB_INVALID,

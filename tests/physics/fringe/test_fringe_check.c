@@ -160,10 +160,10 @@ TEST(a_carrier_is_held_to_its_window)
     c.detection.carrier = (bb_fringe_carrier_config){.x = 0.25, .y = 0.0, .window_px = 7};
     check_ok(bb_fringe_config_check(&c));
     c.detection.carrier.x = 0.24; // the mean of the frame is not rejected
-    check_fails(bb_fringe_config_check(&c), BB_INVALID, "expected one of them at least 0.25");
+    check_fails(bb_fringe_config_check(&c), BB_INVALID, "expected |x| or |y| of at least 0.25");
     c.detection.carrier.x = 0.45; // nor is the mirror image, at 0.9
     check_fails(bb_fringe_config_check(&c), BB_INVALID,
-                "twice one of them as far from a whole number");
+                "twice x or y at least as far from an integer");
     c.detection.carrier.y = -0.25;
     check_ok(bb_fringe_config_check(&c));
 }

@@ -176,14 +176,14 @@ TEST(what_no_stream_has_is_refused)
     check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "expected f32 or f64");
     bad = good;
     bad.shape.nz = 2;
-    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "extent 2 along axis 2 of 2");
+    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "extent 2 along axis 2 in 2");
     bad = good;
     bad.shape.nx = (bb_index)1 << 40;
     bad.shape.ny = (bb_index)1 << 40;
     check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "more than 2^43");
     bad = good;
     bad.bits = 513;
-    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "513 bits in 64 bytes");
+    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "513 bits in only 64 bytes");
     bad = good;
     bad.settings.maximum_bits = 8;
     check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "expected at least 9");
