@@ -409,7 +409,7 @@ TEST(what_cannot_be_is_refused)
     matrix = created(&config, BB_ROW_SCALE_NONE);
     check_fails(
         bb_coded_matrix_fix_row(matrix, 0, values), BB_INVALID,
-        "codec fp16, nearest even, errors diffused over the row's mesh: its columns are not");
+        "codec fp16, nearest even, errors diffused over the row's mesh: cannot round columns");
     check_fails(bb_coded_matrix_encode_fixed(matrix, 0, bb_view_matrix(copy, ROWS, COLUMNS)),
                 BB_INVALID, "cannot round columns one by one");
 }
