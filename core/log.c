@@ -146,7 +146,7 @@ static void draw_bar(const char *state, double fraction, const char *times)
 }
 
 // Reports the progress of the outermost job when an update is due.
-static void show(double now)
+static void print_progress(double now)
 {
     const job *outer = &progress.jobs[0];
     const double elapsed = now - progress.start_seconds;
@@ -233,7 +233,7 @@ void bb_log_progress_step(const char *name, const char *step, bb_index done, bb_
         }
         return;
     }
-    show(now);
+    print_progress(now);
 }
 
 void bb_log_progress(const char *name, bb_index done, bb_index total)
@@ -247,7 +247,7 @@ void bb_log_progress_within(bb_index done, bb_index total)
         return;
     }
     progress.part = progress.begin + (progress.end - progress.begin) * (double)done / (double)total;
-    show(bb_clock_seconds());
+    print_progress(bb_clock_seconds());
 }
 
 void bb_log_progress_part(double begin, double end)

@@ -59,7 +59,7 @@ static header *header_of(void *block)
 
 // Large blocks are read sequentially: pages of 2 MiB reduce page faults and TLB misses. Only a
 // hint, where the system supports it.
-static void advise(char *base, size_t bytes)
+static void advise_huge_pages(char *base, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
     enum { LARGE = 1 << 22, PAGE = 4096 };
@@ -91,7 +91,7 @@ static bb_status allocate(bb_index count, size_t item_bytes, bool zeroed, void *
                                     : malloc(padded_bytes);
     BB_REQUIRE(base != NULL, BB_MEMORY, "host memory exhausted: %zu bytes requested, %zu in use",
                bytes, bb_memory_bytes());
-    advise(base, padded_bytes);
+    advise_huge_pages(base, padded_bytes);
     *out = base + 2 * BB_ALIGNMENT - (uintptr_t)base % BB_ALIGNMENT;
     *header_of(*out) = (header){bytes, base};
     account(bytes);

@@ -184,7 +184,7 @@ bb_index bb_threads_available(void)
     return online < 1 ? 1 : (bb_index)online;
 }
 
-static bb_status run_here(bb_index count, bb_task task, void *context)
+static bb_status run_on_caller(bb_index count, bb_task task, void *context)
 {
     for (bb_index index = 0; index < count; ++index) {
         bb_status status = task(context, index);
@@ -199,7 +199,7 @@ bb_status bb_thread_for(bb_index count, bb_task task, void *context)
 {
     pool *crew = pool_here();
     if (inside_loop || crew->worker_count == 0 || count <= 1) {
-        return run_here(count, task, context);
+        return run_on_caller(count, task, context);
     }
     loop work = {.task = task,
                  .context = context,
@@ -271,7 +271,7 @@ struct bb_side_thread {
     bb_status_record record;
 };
 
-static void *run_beside(void *argument)
+static void *run_side_task(void *argument)
 {
     bb_side_thread *self = argument;
     inside_loop = true;
@@ -308,7 +308,7 @@ bb_status bb_side_thread_start(bb_task task, void *context, bb_side_thread **out
     BB_TRY(BB_ZEROED(1, &self));
     self->task = task;
     self->context = context;
-    const int error = pthread_create(&self->thread, NULL, run_beside, self);
+    const int error = pthread_create(&self->thread, NULL, run_side_task, self);
     BB_REQUIRE(error == 0, error == EAGAIN ? BB_MEMORY : BB_INTERNAL,
                "cannot start a thread (error %d)", error);
     *out = self;

@@ -91,7 +91,7 @@ struct entry {
 };
 
 // Removes the contents of a folder as far as possible. Async-signal-safe.
-static void empty(int descriptor, int depth)
+static void remove_contents(int descriptor, int depth)
 {
     _Alignas(struct entry) char block[BLOCK_BYTES];
     long bytes = 0;
@@ -107,7 +107,7 @@ static void empty(int descriptor, int depth)
             const int inner =
                 openat(descriptor, next->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
             if (inner >= 0) {
-                empty(inner, depth + 1);
+                remove_contents(inner, depth + 1);
                 (void)close(inner);
                 (void)unlinkat(descriptor, next->name, AT_REMOVEDIR);
             }
@@ -116,14 +116,14 @@ static void empty(int descriptor, int depth)
 }
 
 // Ends the program and removes the folder; processes that are being ended may still create a file.
-static void remove_all(const bb_work_folder *folder)
+static void end_and_remove(const bb_work_folder *folder)
 {
     const struct timespec pause = {.tv_nsec = POLL_NS};
     if (folder->process > 0) {
         (void)kill(-folder->process, SIGKILL);
     }
     for (int i = 0; i < MOST_TRIES; ++i) {
-        empty(folder->descriptor, 0);
+        remove_contents(folder->descriptor, 0);
         if (rmdir(folder->path) == 0 || (errno != ENOTEMPTY && errno != EEXIST)) {
             break;
         }
@@ -135,7 +135,7 @@ static void remove_all(const bb_work_folder *folder)
 void bb_work_folder_remove(bb_work_folder **folder)
 {
     if (*folder != NULL && atomic_load(&(*folder)->state) == HELD) {
-        remove_all(*folder);
+        end_and_remove(*folder);
         atomic_store(&(*folder)->state, CHANGING);
         (void)close((*folder)->descriptor);
         atomic_store(&(*folder)->state, FREE);
@@ -151,7 +151,7 @@ void bb_work_folder_abandon(void)
             (void)nanosleep(&pause, NULL);
         }
         if (atomic_load(&folders[i].state) == HELD) {
-            remove_all(&folders[i]);
+            end_and_remove(&folders[i]);
         }
     }
 }
@@ -197,8 +197,8 @@ done:
 
 // Runs in the child, which shares the parent's memory until exec: only system calls. A process
 // group of its own, so that all its descendants can be ended; signals as a shell would set them.
-static _Noreturn void become(const bb_work_folder *folder, const bb_work_program *program,
-                             int pipe_end, pid_t parent, int report)
+static _Noreturn void exec_program(const bb_work_folder *folder, const bb_work_program *program,
+                                   int pipe_end, pid_t parent, int report)
 {
     static const int usual[] = {SIGCHLD, SIGPIPE, SIGINT, SIGTERM, SIGHUP};
     sigset_t none;
@@ -244,7 +244,7 @@ static int start(bb_work_folder *folder, const bb_work_program *program, int pip
     // NOLINTBEGIN(clang-analyzer-security.insecureAPI.vfork, clang-analyzer-unix.Vfork)
     const pid_t process = vfork(); // posix_spawn sets no signal for the parent's end
     if (process == 0) {
-        become(folder, program, pipe_end, parent, report[1]);
+        exec_program(folder, program, pipe_end, parent, report[1]);
     }
     // NOLINTEND(clang-analyzer-security.insecureAPI.vfork, clang-analyzer-unix.Vfork)
     error = process < 0 ? errno : 0;

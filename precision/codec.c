@@ -282,8 +282,8 @@ static const bb_key *own_key(const bb_codec_row *row, const char *name)
     return NULL;
 }
 
-static bool takes_word(const bb_key *own, const bb_key *key, const bb_codec_config *config,
-                       const bb_codec_row *row, char *sentence, size_t bytes)
+static bool accepts_word(const bb_key *own, const bb_key *key, const bb_codec_config *config,
+                         const bb_codec_row *row, char *sentence, size_t bytes)
 {
     const int choice = *(const int *)(const void *)((const char *)config + key->offset);
     int length = 0;
@@ -336,7 +336,7 @@ static bool check_keys(const bb_codec_config *config, char *sentence, size_t byt
                                : "");
             return false;
         }
-        if (key->kind == BB_KEY_CHOICE && !takes_word(own, key, config, row, sentence, bytes)) {
+        if (key->kind == BB_KEY_CHOICE && !accepts_word(own, key, config, row, sentence, bytes)) {
             return false;
         }
     }

@@ -255,7 +255,7 @@ done:
 }
 
 // Index of the first non-finite value; `count` if there is none.
-static bb_index first_odd(const double *values, bb_index count)
+static bb_index first_non_finite(const double *values, bb_index count)
 {
     bb_index place = 0;
     while (place < count && isfinite(values[place])) {
@@ -271,7 +271,7 @@ static bb_status check_row(const bb_coded_matrix *matrix, bb_index row, const do
     BB_TRY(check_columns(matrix));
     BB_REQUIRE(row >= 0 && row < matrix->layout.rows, BB_INVALID, "row %td, expected 0 to %td", row,
                matrix->layout.rows - 1);
-    const bb_index odd = first_odd(values, columns);
+    const bb_index odd = first_non_finite(values, columns);
     BB_REQUIRE(odd == columns, BB_INVALID,
                "row %td, column %td is %g, expected finite values to determine the row's scale",
                row, odd, values[odd]);
@@ -340,7 +340,7 @@ bb_status bb_coded_matrix_encode_fixed(bb_coded_matrix *matrix, bb_index row, bb
     BB_TRY(check_panel(matrix, row, panel));
     for (bb_index i = 0; i < panel.shape[0]; ++i) {
         const double *values = bb_view_row(panel, i);
-        if (matrix->ops->encode_band == NULL && first_odd(values, columns) == columns) {
+        if (matrix->ops->encode_band == NULL && first_non_finite(values, columns) == columns) {
             bb_codec_counts counts = {0};
             encode_row(matrix, row + i, values, bb_coded_matrix_row_scale(matrix, row + i), true,
                        &counts);

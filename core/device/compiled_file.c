@@ -205,7 +205,7 @@ static seal seal_of(const char *place, const char *data, size_t bytes)
     return made;
 }
 
-static bool is_whole(const char *place, const char *data, size_t bytes)
+static bool is_valid(const char *place, const char *data, size_t bytes)
 {
     seal held;
     if (bytes <= sizeof held) {
@@ -232,13 +232,13 @@ void *bb_compiled_file_link(int object)
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-static bb_status link_whole(const char *place, FILE *file, void **library)
+static bb_status link_if_valid(const char *place, FILE *file, void **library)
 {
     bb_status status = BB_OK;
     char *data = NULL;
     size_t bytes = 0;
     BB_TRY(read_all(file, &data, &bytes));
-    if (data != NULL && is_whole(place, data, bytes)) {
+    if (data != NULL && is_valid(place, data, bytes)) {
         *library = bb_compiled_file_link(fileno(file));
     }
 done:
@@ -292,7 +292,7 @@ bb_status bb_compiled_file_open(const char *place, uid_t owner, void **library)
     FILE *file = NULL;
     *library = NULL;
     BB_TRY(open_trusted(place, trust, &file));
-    BB_TRY(link_whole(place, file, library));
+    BB_TRY(link_if_valid(place, file, library));
 done:
     if (file != NULL) {
         (void)fclose(file);
@@ -314,7 +314,7 @@ bb_status bb_compiled_file_load(const char *place, void **library)
         goto done;
     }
     if (bb_disk_trust_open_file(folder, name, own, &file) == BB_OK) {
-        BB_TRY(link_whole(place, file, library));
+        BB_TRY(link_if_valid(place, file, library));
     }
     if (*library != NULL) {
         (void)futimens(fileno(file), NULL); // marks the file as just used

@@ -80,7 +80,7 @@ static bool read_name(const char *path, char *out, size_t bytes)
 }
 
 // Counts packages and memories; cores and graphics are parts of a package.
-static bool counts(const char *name)
+static bool is_counted(const char *name)
 {
     return strncmp(name, "package", strlen("package")) == 0 || strcmp(name, "dram") == 0;
 }
@@ -91,7 +91,8 @@ static void add_domain(bb_energy_meter *meter, const char *folder)
     char name[64];
     domain *next = &meter->domains[meter->domain_count];
     (void)snprintf(path, sizeof path, "%.200s/%.200s/name", root, folder);
-    if (meter->domain_count == DOMAINS || !read_name(path, name, sizeof name) || !counts(name)) {
+    if (meter->domain_count == DOMAINS || !read_name(path, name, sizeof name) ||
+        !is_counted(name)) {
         return;
     }
     (void)snprintf(path, sizeof path, "%.200s/%.200s/max_energy_range_uj", root, folder);

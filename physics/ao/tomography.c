@@ -292,7 +292,7 @@ void bb_tomography_destroy(bb_tomography **tomography)
 
 // Rejects a residual so far from stationary that its mean over pairs is not a covariance: the
 // Strehl ratio of a negative structure function is unbounded.
-static void refuse_excess(const bb_point_spread *spread, bb_index wavelength_count,
+static void reject_excess(const bb_point_spread *spread, bb_index wavelength_count,
                           const double *wavelengths_m, double *correlation, double *rms_m,
                           bb_outcome *outcome)
 {
@@ -391,7 +391,7 @@ done:
 
 // A residual of the mirror's shapes only as a field, S = F Cvv F^T, whose pairs are summed on the
 // device of the tomography's large products.
-static bb_status survey_elsewhere(rating *work, const double *voltages, bb_index wavelength_count,
+static bb_status survey_on_device(rating *work, const double *voltages, bb_index wavelength_count,
                                   const double *wavelengths_m)
 {
     bb_status status = BB_OK;
@@ -428,7 +428,7 @@ static bb_status survey_pairs(rating *work, const double *voltages, bb_index wav
                               const double *wavelengths_m)
 {
     return work->tomography->projection != NULL
-               ? survey_elsewhere(work, voltages, wavelength_count, wavelengths_m)
+               ? survey_on_device(work, voltages, wavelength_count, wavelengths_m)
                : bb_pair_strehl_create(work->aim->spread, voltages, step_of(work), wavelength_count,
                                        wavelengths_m, &work->pairs);
 }
@@ -453,7 +453,7 @@ static bb_status survey(rating *work, const double *voltages, bb_index wavelengt
             BB_TRY(
                 bb_point_spread_residual(work->aim->spread, voltages, work->alone, rms_m, outcome));
             add_terms(work);
-            refuse_excess(work->aim->spread, wavelength_count, wavelengths_m, work->correlation,
+            reject_excess(work->aim->spread, wavelength_count, wavelengths_m, work->correlation,
                           rms_m, outcome);
         }
         score->residual_rms = sqrt(*rms_m * *rms_m + terms_variance(work));

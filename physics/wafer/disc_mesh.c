@@ -18,7 +18,7 @@ typedef struct layout {
     bb_index shift;           // from its grid to this one
 } layout;
 
-static bool keeps(const layout *plan, bb_index column, bb_index row)
+static bool includes(const layout *plan, bb_index column, bb_index row)
 {
     if (plan->radius == 0.0) {
         return true;
@@ -50,7 +50,7 @@ static void number_cells(const layout *plan, bb_disc_mesh *mesh)
 {
     for (bb_index row = 0; row < mesh->rows; ++row) {
         for (bb_index column = 0; column < mesh->columns; ++column) {
-            bool kept = keeps(plan, column, row);
+            bool kept = includes(plan, column, row);
             mesh->cell_at[row * mesh->columns + column] = kept ? (int32_t)mesh->cell_count++ : -1;
             if (kept) {
                 bb_index indices[4];

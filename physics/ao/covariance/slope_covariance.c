@@ -268,8 +268,8 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     return BB_OK;
 }
 
-static bool served(const bb_sensor_array *rows, const bb_sensor_array *columns, bb_index row,
-                   bb_index column)
+static bool has_table(const bb_sensor_array *rows, const bb_sensor_array *columns, bb_index row,
+                      bb_index column)
 {
     return bb_displacement_table_applies(&rows->sensors[row], &columns->sensors[column],
                                          rows->layer_count);
@@ -292,7 +292,7 @@ static double count_direct(const bb_sensor_array *rows, const bb_sensor_array *c
             const double weight =
                 bb_slope_covariance_averages(&rows->sensors[i], &columns->sensors[j]) ? averaged
                                                                                       : 1.0;
-            entries += served(rows, columns, i, j) ? 0.0 : weight * both_axes;
+            entries += has_table(rows, columns, i, j) ? 0.0 : weight * both_axes;
         }
     }
     return entries;
@@ -315,7 +315,7 @@ bb_need bb_slope_covariance_need(const bb_sensor_array *rows, const bb_sensor_ar
     for (bb_index i = 0; i < rows->sensor_count; ++i) {
         for (bb_index j = rows == columns ? i : 0; j < columns->sensor_count; ++j) {
             const bb_index lenslets = rows->sensors[i].lenslets;
-            if (served(rows, columns, i, j)) {
+            if (has_table(rows, columns, i, j)) {
                 const bb_need table = bb_displacement_table_need(lenslets, rows->layer_count);
                 const double held = bb_displacement_table_resident(lenslets).host_bytes;
                 need.host_bytes += held;
@@ -364,7 +364,7 @@ static bb_status make_table(void *context, bb_index index)
     const bb_index row = index / parts->columns->sensor_count;
     const bb_index column = index % parts->columns->sensor_count;
     if ((covariance->source.symmetric && row > column) ||
-        !served(parts->rows, parts->columns, row, column)) {
+        !has_table(parts->rows, parts->columns, row, column)) {
         return BB_OK;
     }
     return bb_displacement_table_create(parts->atmosphere, &parts->rows->sensors[row],

@@ -48,7 +48,7 @@ static bb_index row_frequency(const bb_phase_screen *screen, bb_index l)
     return l < screen->points / 2 ? l : l - screen->points;
 }
 
-static double slow_cell(const bb_phase_screen *screen, bb_index level)
+static double subharmonic_cell(const bb_phase_screen *screen, bb_index level)
 {
     return cell(screen) * pow(3.0, -(double)(level + 1));
 }
@@ -71,7 +71,7 @@ static void set_deviations(bb_phase_screen *screen)
         }
     }
     for (bb_index p = 0; p < screen->levels; ++p) {
-        const double h = slow_cell(screen, p);
+        const double h = subharmonic_cell(screen, p);
         for (int w = 0; w < SLOW_WAVES; ++w) {
             const double power =
                 2.0 * h * h * spectrum(h * slow_x[w], h * slow_y[w], screen->outer_scale_m);
@@ -233,12 +233,13 @@ static void move_wave(const double *amplitude, const double *x, const double *y,
     out[1] = amplitude[0] * im + amplitude[1] * re;
 }
 
-static void move_slow(const bb_phase_screen *screen, const double shift_m[2],
-                      const double path_m[2], const bb_amplitude *amplitudes, bb_amplitude *out)
+static void move_subharmonics(const bb_phase_screen *screen, const double shift_m[2],
+                              const double path_m[2], const bb_amplitude *amplitudes,
+                              bb_amplitude *out)
 {
     const bb_index fast = screen->points * (screen->points / 2);
     for (bb_index p = 0; p < screen->levels; ++p) {
-        const double h = slow_cell(screen, p);
+        const double h = subharmonic_cell(screen, p);
         for (int w = 0; w < SLOW_WAVES; ++w) {
             const bb_index wave = fast + p * SLOW_WAVES + w;
             bb_amplitude x, y;
@@ -273,7 +274,7 @@ bb_status bb_phase_screen_move(const bb_phase_screen *screen, const double shift
                       out[l * columns + k]);
         }
     }
-    move_slow(screen, shift_m, path_m, amplitudes, out);
+    move_subharmonics(screen, shift_m, path_m, amplitudes, out);
 done:
     BB_RELEASE(&x);
     BB_RELEASE(&y);
@@ -281,8 +282,8 @@ done:
 }
 
 // Adds the subharmonics to [y count][x count] values.
-static void add_slow(const bb_phase_screen *screen, const bb_amplitude *amplitudes,
-                     const bb_screen_axis *x, const bb_screen_axis *y, double *out)
+static void add_subharmonics(const bb_phase_screen *screen, const bb_amplitude *amplitudes,
+                             const bb_screen_axis *x, const bb_screen_axis *y, double *out)
 {
     const bb_index fast = screen->points * (screen->points / 2);
     for (bb_index p = 0; p < screen->levels; ++p) {
@@ -352,7 +353,7 @@ bb_status bb_phase_screen_plane(const bb_phase_screen *screen, const bb_amplitud
     BB_TRY(create_own_axes(screen, &x, &y));
     lay_out_spectrum(screen, amplitudes, half);
     fftw_execute_dft_c2r(screen->plan, half, plane);
-    add_slow(screen, amplitudes, &x, &y, plane);
+    add_subharmonics(screen, amplitudes, &x, &y, plane);
 done:
     BB_RELEASE(&half);
     bb_screen_axis_release(&x);
@@ -375,7 +376,7 @@ double bb_phase_screen_structure(const bb_phase_screen *screen, double strength,
         }
     }
     for (bb_index p = 0; p < screen->levels; ++p) {
-        const double h = slow_cell(screen, p);
+        const double h = subharmonic_cell(screen, p);
         for (int w = 0; w < SLOW_WAVES; ++w) {
             const double deviation =
                 screen->deviation[screen->points * columns + p * SLOW_WAVES + w];
@@ -420,7 +421,7 @@ bb_status bb_screen_axis_create(const bb_phase_screen *screen, bool along_x, bb_
         }
         for (bb_index p = 0; p < screen->levels; ++p) {
             for (bb_index f = -1; f <= 1; ++f) {
-                set_factor(slow_cell(screen, p) * (double)f, position_m[i], width, taken,
+                set_factor(subharmonic_cell(screen, p) * (double)f, position_m[i], width, taken,
                            axis.slow[(i * screen->levels + p) * 3 + f + 1]);
             }
         }
@@ -474,7 +475,7 @@ bb_status bb_phase_screen_add(const bb_phase_screen *screen, const bb_amplitude 
     for (bb_index k = 0; k < (bb_index)ny * nx; ++k) {
         out[k] += grid[k][0];
     }
-    add_slow(screen, amplitudes, x, y, out);
+    add_subharmonics(screen, amplitudes, x, y, out);
 done:
     BB_RELEASE(&half);
     BB_RELEASE(&grid);

@@ -168,7 +168,7 @@ done:
 }
 
 // The layer whose covariance is most similar to that of layer `l`.
-static bb_index likest(const problem *p, bb_index l)
+static bb_index most_similar(const problem *p, bb_index l)
 {
     bb_index best = -1;
     double maximum = -1.0;
@@ -214,8 +214,8 @@ static bb_status check_separability(const problem *p, bb_learned_profile *out)
         bb_outcome_set(&out->outcome, BB_OUTCOME_UNDERDETERMINED,
                        "the guide stars cannot separate the layer at %g m from the one at %g m: "
                        "%.1e of its covariance is independent, expected at least %.1e",
-                       out->height_m[weakest], out->height_m[likest(p, weakest)], out->own[weakest],
-                       p->task->separation);
+                       out->height_m[weakest], out->height_m[most_similar(p, weakest)],
+                       out->own[weakest], p->task->separation);
     }
 done:
     return status;

@@ -19,7 +19,7 @@ static const bb_index most_actuators = 46340;
 
 // moao's sqrt(30), and above ten lenslets the value that keeps the tilts, near 0.38 n, but not the
 // next modes.
-static double usual_condition(bb_index lenslets)
+static double default_condition(bb_index lenslets)
 {
     return fmax(sqrt(30.0), 0.5 * (double)lenslets);
 }
@@ -85,7 +85,7 @@ double bb_deformable_mirror_influence(const bb_deformable_mirror *mirror, double
 
 // Influence along a line, relative to its peak; zero below the fraction of the peak that rounding
 // hides in every product.
-static double fall_along(double lenslets)
+static double decay_along(double lenslets)
 {
     static const double reach = 1.0e-20;
     const double fall = exp(log(BB_DEFORMABLE_MIRROR_COUPLING) * lenslets * lenslets);
@@ -135,8 +135,8 @@ bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror,
     bb_subapertures_lenslets(mirror->lenslets, pupil, places, places + subapertures);
     for (bb_index k = 0; k < offsets; ++k) {
         const double from = (double)(k - mirror->lenslets); // actuator to lenslet edge
-        falls[k] = fall_along(from + 1.0) - fall_along(from);
-        falls[offsets + k] = fall_along(from + 0.5);
+        falls[k] = decay_along(from + 1.0) - decay_along(from);
+        falls[offsets + k] = decay_along(from + 0.5);
     }
     poking work = {mirror, places, places + subapertures, falls, falls + offsets, matrix};
     BB_TRY(bb_thread_ranges(subapertures, 32, poke, &work));
@@ -233,7 +233,7 @@ bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, 
     bb_deformable_mirror mirror = {.diameter_m = diameter_m,
                                    .lenslets = lenslets,
                                    .condition =
-                                       isnan(condition) ? usual_condition(lenslets) : condition,
+                                       isnan(condition) ? default_condition(lenslets) : condition,
                                    .measurement_count = 2 * bb_subapertures_count(lenslets, pupil)};
     bb_text key = {0};
     bool found = false;

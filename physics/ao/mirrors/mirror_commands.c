@@ -12,7 +12,7 @@
 // Columns of Ctm and rows of R' per block: fixed, so that the bits do not depend on the threads.
 enum { COLUMNS = 128, ROWS = 64 };
 
-static void weigh(const bb_ao_config *config, bb_mirror_commands *commands)
+static void set_weights(const bb_ao_config *config, bb_mirror_commands *commands)
 {
     double sum = 0.0;
     for (bb_index t = 0; t < config->target_count; ++t) {
@@ -132,7 +132,7 @@ bb_status bb_mirror_commands_create(const bb_ao_config *config, const bb_sensor 
         BB_TRY(BB_ALLOCATE(slopes * commands->stack.actuator_count, &commands->interaction[t]));
         BB_TRY(bb_mirror_stack_interaction(&commands->stack, truths[t], commands->interaction[t]));
     }
-    weigh(config, commands);
+    set_weights(config, commands);
     BB_TRY(project(commands));
     *out = commands;
     commands = NULL;

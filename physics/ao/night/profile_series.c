@@ -173,7 +173,7 @@ done:
 }
 
 // ln of the factor of a layer.
-static double walked(const bb_profile_series *series, bb_index layer, double time_s)
+static double log_factor(const bb_profile_series *series, bb_index layer, double time_s)
 {
     const double steps = fmin(fmax(0.0, time_s / series->step_s), (double)series->step_count);
     const double nearest = round(steps);
@@ -213,7 +213,7 @@ void bb_profile_series_at(const bb_profile_series *series, double time_s, double
         const bb_index late = next * layers + l;
         strength[l] = (1.0 - share) * series->strength[early] + share * series->strength[late];
         if (series->walk != NULL) {
-            strength[l] *= exp(walked(series, l, time_s));
+            strength[l] *= exp(log_factor(series, l, time_s));
         }
         if (wind != NULL) {
             wind[l] = (1.0 - share) * series->wind[early] + share * series->wind[late];

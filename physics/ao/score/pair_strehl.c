@@ -442,7 +442,7 @@ done:
 }
 
 // Sums of a field as a single task on a device. Each displacement also represents its negative.
-static bb_status sum_elsewhere(pair_survey *survey)
+static bb_status sum_on_device(pair_survey *survey)
 {
     bb_status status = BB_OK;
     const bb_pair_field *field = survey->field;
@@ -479,7 +479,7 @@ done:
     return status;
 }
 
-static bb_status sum_here(pair_survey *survey)
+static bb_status sum_on_host(pair_survey *survey)
 {
     bb_status status = BB_OK;
     const bb_index edge = survey->out->edge;
@@ -561,7 +561,7 @@ static bb_status sum_all(pair_survey *survey)
     BB_TRY(BB_ZEROED(TASKS, &survey->covariances));
     BB_TRY(BB_ZEROED(TASKS * planes * displacements(pairs), &survey->sums));
     const bool elsewhere = survey->field != NULL && survey->field->sum != NULL;
-    BB_TRY(elsewhere ? sum_elsewhere(survey) : sum_here(survey));
+    BB_TRY(elsewhere ? sum_on_device(survey) : sum_on_host(survey));
     BB_TRY(gather(survey));
 done:
     bb_mirror_shape_release(&survey->shape);

@@ -519,7 +519,7 @@ double bb_whole_residual_points(const bb_whole_extent *extent)
     return 0.25 * BB_PI * edge * edge;
 }
 
-static bool keeps_phase(const bb_whole_extent *extent)
+static bool caches_phase(const bb_whole_extent *extent)
 {
     return bb_whole_residual_points(extent) * (double)extent->guides->measurement_count <=
            (double)most_kept;
@@ -533,7 +533,7 @@ bb_need bb_whole_residual_resident(const bb_whole_extent *extent)
     const bool together = extent->actuators != extent->own;
     const double commands = together ? 0.0 : extent->own * (extent->own + n);
     const double values = points * (extent->actuators + 2.0) + extent->own * extent->own +
-                          commands + 3.0 * edge * edge + (keeps_phase(extent) ? points * n : 0.0);
+                          commands + 3.0 * edge * edge + (caches_phase(extent) ? points * n : 0.0);
     return (bb_need){.host_bytes = sizeof(bb_whole_residual) + sizeof(double) * values};
 }
 
@@ -549,7 +549,7 @@ bb_need bb_whole_residual_need(const bb_whole_extent *extent, double threads)
                         .seconds = 2.0 * own * extent->slopes * n / (BB_NEED_FP64_RATE * threads)};
     commands = bb_need_in_turn(bb_target_commands_need(extent->slopes, own, threads), commands);
     bb_need need = bb_need_in_turn(metric, together ? (bb_need){0} : commands);
-    if (keeps_phase(extent)) {
+    if (caches_phase(extent)) {
         need =
             bb_need_in_turn(need, bb_phase_slope_covariance_need(points, extent->guides, threads));
     }
@@ -563,7 +563,7 @@ bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wav
     const double count = extent->actuators;
     const double n = (double)extent->guides->measurement_count;
     const bool together = extent->actuators != extent->own;
-    const double block = keeps_phase(extent) ? 0.0 : (double)POINTS * n;
+    const double block = caches_phase(extent) ? 0.0 : (double)POINTS * n;
     const double commands = together ? 0.0 : count * (n + 2.0 * count);
     const double pairs = together ? count : 2.0 * ((double)extent->lenslets + 1.0); // of a product
     double flops = 2.0 * points * (count * (count + n) + pairs * points);
@@ -572,7 +572,7 @@ bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wav
                            .seconds = flops / (BB_NEED_FP64_RATE * threads)};
     bb_need need =
         bb_need_together(field, bb_pair_comb_need(edge_of(extent), wavelength_count, threads));
-    if (!keeps_phase(extent)) {
+    if (!caches_phase(extent)) {
         need.seconds += bb_phase_slope_covariance_need(points, extent->guides, threads).seconds;
     }
     return need;

@@ -52,7 +52,7 @@ static run columns_on_wafer(const disc *wafer, bb_index row)
     return out.first <= out.last ? out : NOTHING;
 }
 
-static run united(run a, run b)
+static run union_of(run a, run b)
 {
     return (run){fmin(a.first, b.first), fmax(a.last, b.last)};
 }
@@ -61,7 +61,7 @@ static double count_nodes(const disc *wafer)
 {
     double sum = 0.0;
     for (bb_index line = 0; line <= wafer->rows; ++line) {
-        const run both = united(columns_on_wafer(wafer, line - 1), columns_on_wafer(wafer, line));
+        const run both = union_of(columns_on_wafer(wafer, line - 1), columns_on_wafer(wafer, line));
         sum += both.first <= both.last ? both.last - both.first + 2.0 : 0.0;
     }
     return sum;
@@ -103,13 +103,13 @@ static double count_clamp(const disc *wafer, double spacing)
              ++row) {
             const run columns = columns_on_wafer(wafer, row);
             if (columns.first <= columns.last) {
-                cells = united(cells, touched(columns.first, columns.last, ratio, offset));
+                cells = union_of(cells, touched(columns.first, columns.last, ratio, offset));
             }
             if (touched((double)row, (double)row, ratio, offset).last > line) {
                 break;
             }
         }
-        const run both = united(before, cells);
+        const run both = union_of(before, cells);
         sum += both.first <= both.last ? both.last - both.first + 2.0 : 0.0;
         before = cells;
     }
