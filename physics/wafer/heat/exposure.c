@@ -54,7 +54,7 @@ static void add_cell(const bb_disc_mesh *mesh, const bb_box *cell, double factor
     }
 }
 
-// Adds the strips of a node: its covered area with factors; without a map it is not split.
+// Adds the strips of a node; returns its covered area, weighted by the map's factors.
 static double add_strips(const bb_disc_mesh *mesh, const bb_box *area, int32_t node,
                          bb_exposure *exposure)
 {
