@@ -33,7 +33,7 @@ bb_index bb_threads_available(void);
 
 /// Runs task(context, i) for every i in [0, count), in any order, and waits. A loop started inside
 /// a task runs on that task's thread. After a failure no further task is started; returns the
-/// failure of the lowest index, with its message.
+/// failure of the lowest index that ran, with its message.
 BB_CHECKED bb_status bb_thread_for(bb_index count, bb_task task, void *context);
 
 /// Runs task(context, begin, end) over consecutive ranges of `grain` items that cover [0, count).

@@ -191,20 +191,24 @@ static const bb_key keys[] = {
     {.name = "tolerance", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .optional = true,
      .offset = offsetof(bb_policy_config, tolerance),
-     .meaning = "Rules: bound on ||dA|| / ||A|| of the scaled matrix; unset: from the noise floor."},
+     .meaning = "Rules: bound on ||dA|| / ||A|| of the scaled matrix; unset: from the noise "
+                "floor."},
     {.name = "noise_share", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 100.0,
      .exclusive_minimum = true, .default_text = "0.5",
      .offset = offsetof(bb_policy_config, noise_share),
-     .meaning = "Rules without a tolerance: ||dA|| relative to the smallest eigenvalue due to noise."},
+     .meaning = "Rules without a tolerance: ||dA|| relative to the smallest eigenvalue due to "
+                "noise."},
     {.name = "rounding", .kind = BB_KEY_CHOICE, .choices = bb_policy_rounding_names,
      .offset = offsetof(bb_policy_config, rounding), .default_text = "worst",
      .meaning = "Product: errors add up linearly (worst), or as independent ones."},
     {.name = "widths", .kind = BB_KEY_INTEGERS, .unit = "tiles", .minimum = 1.0, .maximum = 1e6,
      .optional = true, .offset = offsetof(bb_policy_config, widths),
-     .meaning = "Three zones: two distances |row - column|; the first zone ends before the first one, the second before the second."},
+     .meaning = "Three zones: two distances |row - column|; the first zone ends before the first "
+                "one, the second before the second."},
     {.name = "zones", .kind = BB_KEY_CHOICES, .choices = bb_variant_names, .optional = true,
      .offset = offsetof(bb_policy_config, zones),
-     .meaning = "Three zones: their variants from the diagonal outward, the last being the pipeline's own."},
+     .meaning = "Three zones: their variants from the diagonal outward, the last being the "
+                "pipeline's own."},
 };
 // clang-format on
 const bb_schema bb_policy_schema = BB_SCHEMA("policy", bb_policy_config, keys);

@@ -31,7 +31,7 @@ extern "C" {
 #define BB_POLICIES(row)                                                                           \
     row(UNIFORM,   uniform,   "one arithmetic everywhere")                                         \
     row(BAND,      band,      "another near the diagonal")                                         \
-    row(TABLE,     table,     "from a file")                                                         \
+    row(TABLE,     table,     "from a file")                                                       \
     row(TILE_NORM, tile_norm, "by a bound on its norm")                                            \
     row(PRODUCT,   product,   "product by product, by a bound")                                    \
     row(THREE_ZONES, three_zones, "by its distance from the diagonal")

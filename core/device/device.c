@@ -47,8 +47,7 @@ bb_status bb_device_open(bb_device_kind kind, bb_index ordinal, bb_device **out)
     char reason[256] = "";
     *out = NULL;
     bb_index count = bb_device_count(kind, reason, sizeof reason);
-    BB_REQUIRE(count > 0, BB_DEVICE, "device %s is absent: %s", bb_device_names[kind],
-               reason);
+    BB_REQUIRE(count > 0, BB_DEVICE, "device %s is absent: %s", bb_device_names[kind], reason);
     BB_REQUIRE(ordinal >= 0 && ordinal < count, BB_DEVICE, "device %s %td, expected 0..%td",
                bb_device_names[kind], ordinal, count - 1);
     BB_TRY(BB_ZEROED(1, &device));

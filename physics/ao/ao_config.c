@@ -95,7 +95,8 @@ static const bb_key monte_carlo_keys[] = {
     {.name = "screen_oversize", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 1.5,
      .maximum = 100.0, .offset = offsetof(bb_monte_carlo_config, screen_oversize),
      .default_text = "4.0",
-     .meaning = "Period of the screens relative to the widest layer area seen by stars and targets."},
+     .meaning = "Period of the screens relative to the widest layer area seen by stars and "
+                "targets."},
     {.name = "subharmonics", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 12.0,
      .offset = offsetof(bb_monte_carlo_config, subharmonics), .default_text = "4",
      .meaning = "Levels of waves longer than the period, each three times longer."},
@@ -106,33 +107,39 @@ static const char *const loop_names[] = {"open", "closed", NULL};
 static const bb_key time_domain_keys[] = {
     {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 1.0e6,
      .offset = offsetof(bb_time_domain_config, frames), .default_text = "0",
-     .meaning = "Scored frames per realisation, with screens moved by the wind and sized by monte_carlo; 0: no time series."},
+     .meaning = "Scored frames per realisation, with screens moved by the wind and sized by "
+                "monte_carlo; 0: no time series."},
     {.name = "settle_frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0,
      .maximum = 1.0e6, .offset = offsetof(bb_time_domain_config, settle_frames),
      .default_text = "10", .meaning = "Frames before the first scored one."},
     {.name = "realisations", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 2.0, .maximum = 1.0e6,
      .offset = offsetof(bb_time_domain_config, realisations), .default_text = "32",
-     .meaning = "Independent realisations of the sky; the errors are computed from these, as frames of one realisation are correlated."},
+     .meaning = "Independent realisations of the sky; the errors are computed from these, as "
+                "frames of one realisation are correlated."},
     {.name = "rate_hz", .kind = BB_KEY_DOUBLE, .unit = "Hz", .minimum = 0.0, .maximum = 1.0e5,
      .exclusive_minimum = true, .offset = offsetof(bb_time_domain_config, rate_hz),
      .default_text = "500.0", .meaning = "Frames per second."},
     {.name = "gain", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .offset = offsetof(bb_time_domain_config, gain),
      .default_text = "1.0",
-     .meaning = "Gain: fraction of a frame's estimate in the new command; the rest is the last command."},
+     .meaning = "Gain: fraction of a frame's estimate in the new command; the rest is the last "
+                "command."},
     {.name = "delay_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0, .maximum = 1.0e4,
      .offset = offsetof(bb_time_domain_config, delay_ms), .optional = true,
      .meaning = "From mid-exposure to the correction; unset: error_terms.frame_delay_ms."},
     {.name = "exposure_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0, .maximum = 1.0e4,
      .offset = offsetof(bb_time_domain_config, exposure_ms), .default_text = "0.0",
-     .meaning = "Exposure over which slopes are averaged; 0: instantaneous, as in the analytic score. The noise always follows sensors.frame_ms."},
+     .meaning = "Exposure over which slopes are averaged; 0: instantaneous, as in the analytic "
+                "score. The noise always follows sensors.frame_ms."},
     {.name = "loop", .kind = BB_KEY_CHOICE, .choices = loop_names,
      .offset = offsetof(bb_time_domain_config, loop), .default_text = "open",
-     .meaning = "open: guide stars measure the turbulence; closed: they measure the residual behind the mirrors, to which the controller adds the mirrors' slopes."},
+     .meaning = "open: guide stars measure the turbulence; closed: they measure the residual "
+                "behind the mirrors, to which the controller adds the mirrors' slopes."},
     {.name = "wind_direction_deg", .kind = BB_KEY_DOUBLES, .unit = "deg", .minimum = -360.0,
      .maximum = 360.0, .optional = true,
      .offset = offsetof(bb_time_domain_config, wind_direction_deg),
-     .meaning = "Direction in which each layer's wind blows, from x to y; unset: layer l at 137.508 l."},
+     .meaning = "Direction in which each layer's wind blows, from x to y; unset: layer l at "
+                "137.508 l."},
 };
 
 static const char *const combination_names[] = {"exact", "independent", NULL};
@@ -140,20 +147,27 @@ static const char *const combination_names[] = {"exact", "independent", NULL};
 static const bb_key error_terms_keys[] = {
     {.name = "combination", .kind = BB_KEY_CHOICE, .choices = combination_names,
      .offset = offsetof(bb_error_terms_config, combination), .default_text = "exact",
-     .meaning = "exact: the whole residual from the covariances of phase and slopes, for score pairs with fitting; independent: fitting and lag treated as independent of the slope residual, as for every other score and for correction mcao."},
+     .meaning = "exact: the whole residual from the covariances of phase and slopes, for score "
+                "pairs with fitting; independent: fitting and lag treated as independent of the "
+                "slope residual, as for every other score and for correction mcao."},
     {.name = "minimum_variance", .kind = BB_KEY_BOOLEAN, .default_text = "false",
      .offset = offsetof(bb_error_terms_config, minimum_variance),
-     .meaning = "With exact: also compute the Strehl ratio of the minimum-variance mirror commands; costs one more solve of the reference."},
+     .meaning = "With exact: also compute the Strehl ratio of the minimum-variance mirror "
+                "commands; costs one more solve of the reference."},
     {.name = "fitting", .kind = BB_KEY_BOOLEAN, .default_text = "true",
      .offset = offsetof(bb_error_terms_config, fitting),
-     .meaning = "Turbulence finer than the mirror's actuators; the truth sensors then do not measure it."},
+     .meaning = "Turbulence finer than the mirror's actuators; the truth sensors then do not "
+                "measure it."},
     {.name = "fitting_coefficient", .kind = BB_KEY_DOUBLE, .unit = "rad^2", .minimum = 0.0,
      .maximum = 10.0, .offset = offsetof(bb_error_terms_config, fitting_coefficient),
      .default_text = "0.2740",
-     .meaning = "Independent fitting error: variance over (actuator pitch / r0)^(5/3) for an infinite outer scale, 0.2740 with a circular cutoff at half the inverse pitch, 0.2313 with a square one."},
+     .meaning = "Independent fitting error: variance over (actuator pitch / r0)^(5/3) for an "
+                "infinite outer scale, 0.2740 with a circular cutoff at half the inverse pitch, "
+                "0.2313 with a square one."},
     {.name = "aliasing", .kind = BB_KEY_BOOLEAN, .default_text = "false",
      .offset = offsetof(bb_error_terms_config, aliasing),
-     .meaning = "Aliasing of turbulence finer than the lenslets, for one sensor; with fitting the guide stars' aliasing is part of the slope residual."},
+     .meaning = "Aliasing of turbulence finer than the lenslets, for one sensor; with fitting the "
+                "guide stars' aliasing is part of the slope residual."},
     {.name = "frame_delay_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0,
      .maximum = 1.0e4, .offset = offsetof(bb_error_terms_config, frame_delay_ms),
      .default_text = "0.0",
@@ -161,11 +175,13 @@ static const bb_key error_terms_keys[] = {
     {.name = "wind_m_per_s", .kind = BB_KEY_DOUBLES, .unit = "m/s", .minimum = 0.0,
      .maximum = 500.0, .optional = true,
      .offset = offsetof(bb_error_terms_config, wind_m_per_s),
-     .meaning = "Wind speeds of the layers, averaged over directions; unset: those of the eso and eris profiles."},
+     .meaning = "Wind speeds of the layers, averaged over directions; unset: those of the eso and "
+                "eris profiles."},
     {.name = "shake_arcsec", .kind = BB_KEY_DOUBLE, .unit = "arcsec", .minimum = 0.0,
      .maximum = 1.0e3, .offset = offsetof(bb_error_terms_config, shake_arcsec),
      .default_text = "0.0",
-     .meaning = "Rms tilt of the telescope along each axis, common to stars and targets and absent from the covariances; 0: none."},
+     .meaning = "Rms tilt of the telescope along each axis, common to stars and targets and "
+                "absent from the covariances; 0: none."},
 };
 // clang-format on
 const bb_schema bb_error_terms_schema =
@@ -199,7 +215,8 @@ static const char *const subaperture_rules[] = {"centre", "flux", NULL};
 static const bb_key telescope_keys[] = {
     {NUMBER(bb_telescope_config, diameter_m, "m", 0.01, 200.0, "Diameter of the pupil.")},
     {NUMBER(bb_telescope_config, obstruction, "1", 0.0, 1.0,
-            "Diameter of the central obstruction over that of the pupil; with a mask, of the mirror only."),
+            "Diameter of the central obstruction over that of the pupil; with a mask, of the "
+            "mirror only."),
      .exclusive_maximum = true, .default_text = "0.0"},
     {NUMBER(bb_telescope_config, zenith_angle_deg, "deg", 0.0, 80.0,
             "Zenith angle: heights, altitudes and layer strengths are multiplied by its secant."),
@@ -248,7 +265,8 @@ static const bb_key atmosphere_keys[] = {
               "Fried parameter of all layers at 500 nm and zenith; rescales them."),
      .optional = true, .replaces = {"seeing_arcsec"}},
     {NUMBER(bb_atmosphere_config, seeing_arcsec, "arcsec", 0.001, 100.0,
-            "Instead of r0_m: seeing at zenith, 0.98 lambda/r0, without outer scale; rescales the layers."),
+            "Instead of r0_m: seeing at zenith, 0.98 lambda/r0, without outer scale; rescales the "
+            "layers."),
      .optional = true, .replaces = {"r0_m"}},
     {NUMBER(bb_atmosphere_config, seeing_wavelength_nm, "nm", 100.0, 30.0e3,
             "Wavelength of seeing_arcsec."),
@@ -268,13 +286,16 @@ static const bb_key sensors_keys[] = {
      .meaning = "Lenslets across the pupil's diameter; each guide star and target may override."},
     {.name = "slope_model", .kind = BB_KEY_CHOICE, .choices = slope_models,
      .offset = offsetof(bb_sensors_config, slope_model), .optional = true,
-     .meaning = "Definition of a slope: phase difference of two edge midpoints over their distance, or of the phase averaged over the edges. Unset: averaged_gradient for lenslets larger than 1 m or at most 4 across, else point_difference."},
+     .meaning = "Definition of a slope: phase difference of two edge midpoints over their "
+                "distance, or of the phase averaged over the edges. Unset: averaged_gradient for "
+                "lenslets larger than 1 m or at most 4 across, else point_difference."},
     {POSITIVE(bb_sensors_config, frame_ms, "ms", 1.0e4, "Exposure of a frame."),
      .default_text = "4.0"},
     {NUMBER(bb_sensors_config, read_noise_e, "e-", 0.0, 1.0e3, "Read noise of a pixel, rms."),
      .default_text = "3.0"},
     {POSITIVE(bb_sensors_config, atmosphere_transmission, "1", 1.0,
-              "Transmission of the atmosphere: a laser star's optical transmission is divided by it, and a Rayleigh star's light passes through it twice."),
+              "Transmission of the atmosphere: a laser star's optical transmission is divided by "
+              "it, and a Rayleigh star's light passes through it twice."),
      .default_text = "0.84"},
     BB_GUIDE_STAR_KINDS(GROUP_OF)
 };
@@ -282,7 +303,8 @@ const bb_schema bb_sensors_schema = BB_SCHEMA("sensors", bb_sensors_config, sens
 
 static const bb_key mirror_keys[] = {
     {NUMBER(bb_mirror_config, condition, "1", 1.0, 1.0e6,
-            "Ratio of the largest to the smallest singular value kept of the interaction matrix; unset: half the lenslets and at least sqrt(30), as in moao."),
+            "Ratio of the largest to the smallest singular value kept of the interaction matrix; "
+            "unset: half the lenslets and at least sqrt(30), as in moao."),
      .exclusive_minimum = true, .optional = true},
 };
 const bb_schema bb_mirror_schema = BB_SCHEMA("mirror", bb_mirror_config, mirror_keys);
@@ -297,7 +319,8 @@ static const bb_key influence_keys[] = {
      .meaning = "Dataset in an HDF5 file, unset: " BB_INFLUENCE_DATASET "; image in a FITS file by "
                 "name or number, unset: the first of three axes."},
     {POSITIVE(bb_influence_config, spacing_m, "m", 100.0,
-              "Spacing of samples on the conjugate, centred on the axis. Unset: the dataset's attribute spacing_m, which must agree if both are given."),
+              "Spacing of samples on the conjugate, centred on the axis. Unset: the dataset's "
+              "attribute spacing_m, which must agree if both are given."),
      .optional = true},
 };
 static const bb_schema influence_schema =
@@ -307,14 +330,17 @@ static const bb_key conjugate_keys[] = {
     {NUMBER(bb_conjugate_config, height_m, "m", 0.0, 100.0e3,
             "Height of the mirror's conjugate above the pupil, along the line of sight.")},
     {POSITIVE(bb_conjugate_config, pitch_m, "m", 100.0,
-              "Spacing of actuators on the conjugate; unset, at 0 m only: actuators at the corners of the truth sensors' lenslets."),
+              "Spacing of actuators on the conjugate; unset, at 0 m only: actuators at the "
+              "corners of the truth sensors' lenslets."),
      .optional = true, .replaces = {"influence"}},
     {POSITIVE(bb_conjugate_config, coupling, "1", 0.9,
-              "Influence of an actuator at its neighbour relative to its own position; unset: 0.2."),
+              "Influence of an actuator at its neighbour relative to its own position; unset: "
+              "0.2."),
      .optional = true, .replaces = {"influence"}},
     {.name = "influence", .kind = BB_KEY_GROUP, .schema = &influence_schema, .optional = true,
      .offset = offsetof(bb_conjugate_config, influence), .replaces = {"pitch_m", "coupling"},
-     .meaning = "Influence functions from a file, instead of Gaussian ones with pitch_m and coupling."},
+     .meaning = "Influence functions from a file, instead of Gaussian ones with pitch_m and "
+                "coupling."},
 };
 const bb_schema bb_conjugate_schema = BB_SCHEMA("mirrors", bb_conjugate_config, conjugate_keys);
 
@@ -357,7 +383,8 @@ static const bb_key guide_star_keys[] = {
             "measured along the grid."),
      .default_text = "0.0"},
     {POSITIVE(bb_guide_star_config, magnification, "1", 10.0,
-              "Magnification of the lenslet grid relative to the pupil: its pitch in the pupil is this times the diameter over the lenslets."),
+              "Magnification of the lenslet grid relative to the pupil: its pitch in the pupil is "
+              "this times the diameter over the lenslets."),
      .default_text = "1.0"},
     {POSITIVE(bb_guide_star_config, frame_ms, "ms", 1.0e4, "Overrides sensors.frame_ms."),
      .optional = true},

@@ -28,7 +28,8 @@ static const bb_key keys[] = {
     {BB_STAR_POSITIVE(transmission, "1", 1.0, "Transmission of the optics."),
      .default_text = "0.382"},
     {BB_STAR_POSITIVE(flux_ph_per_m2_s, "ph/m^2/s", 1.0e15,
-                      "Return flux of a Rayleigh star at the pupil; unset: from the power by the lidar equation."),
+                      "Return flux of a Rayleigh star at the pupil; unset: from the power by the "
+                      "lidar equation."),
      .optional = true, .replaces = {"power_w"}},
     {BB_STAR_POSITIVE(power_w, "W", 1.0e6, "Mean power of the beam at launch."),
      .default_text = "18.0", .replaces = {"flux_ph_per_m2_s"}},

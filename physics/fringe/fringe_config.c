@@ -159,7 +159,8 @@ static const bb_key pupil_keys[] = {
     {.name = "diameter", .kind = BB_KEY_DOUBLE, .unit = "1",
      .offset = offsetof(bb_fringe_pupil_config, diameter), .minimum = 0.0, .maximum = 2.0,
      .exclusive_minimum = true, .default_text = "1.0",
-     .meaning = "Diameter of the disc, also for Zernike polynomials, over the array's shorter side."},
+     .meaning = "Diameter of the disc, also for Zernike polynomials, over the array's shorter "
+                "side."},
     {.name = "obstruction", .kind = BB_KEY_DOUBLE, .unit = "1",
      .offset = offsetof(bb_fringe_pupil_config, obstruction), .minimum = 0.0, .maximum = 1.0,
      .exclusive_maximum = true, .default_text = "0.0",
@@ -181,12 +182,14 @@ static const bb_key camera_keys[] = {
      .offset = offsetof(bb_fringe_camera_config, bits), .minimum = 1.0, .maximum = 16.0,
      .optional = true, .meaning = "Bits of a pixel; unset: not quantised."},
     REAL(bb_fringe_camera_config, noise, "1", 0.0, 1.0, "0.0",
-         "Standard deviation of a pixel's noise relative to full scale, different in every frame and draw."),
+         "Standard deviation of a pixel's noise relative to full scale, different in every frame "
+         "and draw."),
     POSITIVE(bb_fringe_camera_config, contrast, "1", 1.0, "0.9", "Visibility of the fringes."),
     POSITIVE(bb_fringe_camera_config, mean, "1", 10.0, "0.5",
              "Mean intensity relative to full scale; larger intensities saturate."),
     REAL(bb_fringe_camera_config, vibration_rad, "rad", 0.0, 100.0, "0.0",
-         "Standard deviation of a phase error common to a frame's pixels, different in every frame."),
+         "Standard deviation of a phase error common to a frame's pixels, different in every "
+         "frame."),
 };
 
 static const char *const algorithms[] = {"steps", "carre", "none", "carrier", NULL};

@@ -187,17 +187,19 @@ static const bb_key place_keys[] = {
      .optional = true, .meaning = "Dose at the resist; unset: scan.dose_mj_per_cm2."},
     {.name = "direction", .kind = BB_KEY_CHOICE, .choices = directions,
      .offset = offsetof(bb_field_place, direction), .optional = true,
-     .meaning = "Scan direction: to greater y (up, 1) or to lesser (down, -1); unset: up in even exposures, down in odd ones."},
+     .meaning = "Scan direction: to greater y (up, 1) or to lesser (down, -1); unset: up in even "
+                "exposures, down in odd ones."},
     {.name = "order", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_field_place, order), .minimum = 0.0, .maximum = 1e6, .optional = true,
-     .meaning = "Exposure order: increasing, each once; unset, then for all: the order of the list."},
+     .meaning = "Exposure order: increasing, each once; unset, then for all: the order of the "
+                "list."},
 };
 static const bb_schema place_schema = BB_SCHEMA("layout", bb_field_place, place_keys);
 
 static const bb_key dose_point_keys[] = {
     REAL(bb_dose_point, x_mm, "mm", -50.0, 50.0, NULL, "x from the field's centre."),
     REAL(bb_dose_point, y_mm, "mm", -50.0, 50.0, NULL, "y from the field's centre."),
-    REAL(bb_dose_point, relative_dose, "1", 0.0, 10.0, NULL, "Dose at this point over the field's dose."),
+    REAL(bb_dose_point, relative_dose, "1", 0.0, 10.0, NULL, "Dose here over the field's dose."),
 };
 static const bb_schema dose_point_schema = BB_SCHEMA("dose_map", bb_dose_point, dose_point_keys);
 // clang-format on
@@ -285,13 +287,16 @@ static const char *const axes[] = {"x", "y", "z", NULL};
 // clang-format off
 static const bb_key response_keys[] = {
     CHOICE(bb_response_config, generator, generators, "fem",
-           "Source of the rows: adjoint solves of the membrane (fem; z from the kernel) or of the coupled plate, the closed-form kernel, which ignores the wafer edge, or a file."),
+           "Source of the rows: adjoint solves of the membrane (fem; z from the kernel) or of the "
+           "coupled plate, the closed-form kernel, which ignores the wafer edge, or a file."),
     {.name = "file", .kind = BB_KEY_PATH, .offset = offsetof(bb_response_config, file),
      .optional = true,
-     .meaning = "HDF5 file of generator file, with /operators/C_<axis>_<field> as written by --dump rows."},
+     .meaning = "HDF5 file of generator file, with /operators/C_<axis>_<field> as written by "
+                "--dump rows."},
     {.name = "cache_folder", .kind = BB_KEY_TEXT,
      .offset = offsetof(bb_response_config, cache_folder), .optional = true, .writes_folder = true,
-     .meaning = "Folder in which generator plate caches its factor for later runs; unset: no cache."},
+     .meaning = "Folder in which generator plate caches its factor for later runs; unset: no "
+                "cache."},
     {.name = "gpus", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0,
      .maximum = BB_RESPONSE_GPUS, .offset = offsetof(bb_response_config, gpus),
      .default_text = "1",

@@ -45,7 +45,8 @@ static const char *const clip_words[] = {"none", "best", NULL};
 static const bb_key keys[] = {
     [CLIP] = {.name = "clip", .kind = BB_KEY_CHOICE, .offset = BB_CODEC_SLOT(CLIP),
      .choices = clip_words, .optional = true,
-     .meaning = "integer: step of a row from its largest value (none, default), or from the fraction of it with the smallest error (best)."},
+     .meaning = "integer: step of a row from its largest value (none, default), or from the "
+                "fraction of it with the smallest error (best)."},
 };
 // clang-format on
 

@@ -53,15 +53,16 @@ TEST(results_replace_no_input)
                "base: product.yaml\nmatrix: {file: matrix.h5}\nsweep: {seeds: 1..2}\n");
     CALL_EXPECT(2, "output 'matrix.h5' is the input file 'matrix.h5'", "run", "product.yaml",
                 "matrix.file=matrix.h5", "-o", "matrix.h5", "--force");
-    CALL_EXPECT(2, "/matrix.h5'; name another", "sweep", "sweep.yaml", "-o", "matrix.h5", "--force");
-    CALL_EXPECT(2, "/product.yaml'; name another", "sweep", "sweep.yaml", "-o", "points.h5", "--csv",
-                "product.yaml", "--force");
+    CALL_EXPECT(2, "/matrix.h5'; name another", "sweep", "sweep.yaml", "-o", "matrix.h5",
+                "--force");
+    CALL_EXPECT(2, "/product.yaml'; name another", "sweep", "sweep.yaml", "-o", "points.h5",
+                "--csv", "product.yaml", "--force");
     CALL_OK("sweep", "sweep.yaml", "-o", "points.h5", "--jobs", "1", "-q");
     assert_int_equal(system("sha256sum matrix.h5 *.yaml points/plan.json > before"), 0);
     CALL_EXPECT(2, "/plan.json'; name another", "sweep", "collect", "points", "-o",
                 "points/plan.json", "--force");
-    CALL_EXPECT(2, "/sweep.yaml'; name another", "sweep", "collect", "points", "--csv", "sweep.yaml",
-                "--force");
+    CALL_EXPECT(2, "/sweep.yaml'; name another", "sweep", "collect", "points", "--csv",
+                "sweep.yaml", "--force");
     assert_int_equal(link("points/plan.json", "plan.html"), 0);
     CALL_EXPECT(2, "/plan.json'; name another", "report", "points", "-o", "plan.html", "--force");
     CALL_OK("sweep", "collect", "points", "-o", "points.h5", "--force");

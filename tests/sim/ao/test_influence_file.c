@@ -257,7 +257,8 @@ TEST_FULL(beams_past_the_grid_need_functions_that_have_ended)
                           "0.0, weight: 0.0}]"}};
     check_refused(&study, BB_INVALID,
                   "of the peak at the rim of the grid, 5.15 m from the axis along x, expected at "
-                  "most 0.01: the footprint of targets[1] on the conjugate at 11000 m extends to 5.33324 m");
+                  "most 0.01: the footprint of targets[1] on the conjugate at 11000 m extends to "
+                  "5.33324 m");
     study.overrides[1] = KEYS("file: dm.h5, dataset: sharp");
     autoptr(bb_results) results = driver_results(&study);
     bb_results_destroy(&results);
