@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Conformance tests, and the version of kernels reported by a GPU.
+#include "core/device/device_source.h"
 #include "tests/core/device/device_conformance.h"
 
 #include <cuda_runtime_api.h>
