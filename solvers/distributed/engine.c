@@ -23,7 +23,7 @@ static bb_status create(const bb_engine_config *config, bb_engine **out)
 {
     bb_status status = BB_OK;
     const int processes = bb_process_grid_size(config->grid);
-    *out = NULL; // it needs nothing
+    *out = NULL; // no state: bb_engine is opaque and may be empty
     BB_REQUIRE(processes <= 1, BB_INVALID, "grid %dx%d of engine own, expected 1x1",
                config->grid.rows, config->grid.columns);
 done:
@@ -65,10 +65,10 @@ const bb_engine_row bb_engine_own = {.name = "own",
                                      .factor = factor,
                                      .digest = digest};
 
-// StarPU's bytes per tile in every process, and seconds to submit a task.
+// StarPU memory per tile in every process [bytes] and submission time per task [s].
 static const double place_bytes = 4096.0;
 static const double task_s = 24e-6;
-// Columns whose messages are open at a time.
+// Number of columns whose messages are in memory at a time.
 enum { OPEN_COLUMNS = 3 };
 
 static bool holds_none(const void *context, bb_index row, bb_index column)
@@ -113,7 +113,7 @@ static double count_tasks(double tile_rows)
     return tile_rows * (tile_rows + 1.0) * (tile_rows + 5.0) / 6.0;
 }
 
-// Plan for a rule whose facts are unknown: the widest variant that it may give.
+// Plan for a rule whose inputs are unknown: use the widest variant that it may select.
 static bb_tile_plan known_plan(const bb_tile_plan *plan, int count, const bb_variant *variants)
 {
     const bb_policy_row *rule = bb_policy_describe(&plan->policy);
@@ -161,7 +161,7 @@ bb_status bb_engine_plan_make(const bb_engine_config *config, const bb_tile_plan
     const bb_need sweeping =
         bb_tile_cholesky_solve_need(plan, n, (bb_index)part, (double)config->workers);
     const bb_need factoring = bb_tile_cholesky_factor_need(plan, n, count, variants, workers);
-    // All blocks of this process's right-hand sides are at work at once, in fp32.
+    // Every block of this process's right-hand sides is being solved at the same time, in fp32.
     const double sides = part * (double)n * sizeof(float);
     const double messages = OPEN_COLUMNS * tile_rows * item_bytes;
     out->host_bytes = out->tile_bytes + place_bytes * tile_rows * (tile_rows + 1.0) / 2.0 +

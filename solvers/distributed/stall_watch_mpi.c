@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-// A listener that was away for so long was stopped itself.
+// A longer pause means that the listener itself was suspended.
 static const double pause_s = 1.0;
 static const double turn_s = 0.05;
-static const double interval_s = 0.25; // between beats
+static const double interval_s = 0.25; // between heartbeats
 
 // Heartbeat of a process, with the host and process id that an operator needs.
 typedef struct beat {
@@ -23,12 +23,12 @@ typedef struct beat {
     char host[64];
 } beat;
 
-// State of the watching thread.
+// State of the watch thread.
 typedef struct watching {
-    MPI_Comm comm; // its own: beats meet no other message
+    MPI_Comm comm; // duplicate, so that heartbeats cannot match other messages
     int rank, size;
     pthread_t thread;
-    _Atomic double limit_s; // 0: none
+    _Atomic double limit_s; // 0: no limit
     atomic_bool stopping;
     bool is_on;
 } watching;
@@ -43,13 +43,13 @@ static void name_host(char *out, size_t bytes)
     (void)snprintf(out, bytes, "%.*s", length, name);
 }
 
-// The beat on its way to the next process; there is one at a time.
+// Heartbeat being sent to the next process; at most one is in flight.
 typedef struct speaking {
     beat words;
-    MPI_Request request; // persistent
+    MPI_Request request; // persistent request
     bool is_begun;
-    double next_s; // when the next one is due
-    bool is_over;  // the last one has been sent
+    double next_s; // time of the next heartbeat
+    bool is_over;  // the last heartbeat has been sent
 } speaking;
 
 static void speak(speaking *out, double now)
@@ -69,7 +69,7 @@ static void speak(speaking *out, double now)
     (void)MPI_Start(&out->request);
 }
 
-// Takes what has come; returns whether something has.
+// Receives one heartbeat if any has arrived; returns true if so.
 static bool listen_for(beat *heard)
 {
     const int before = (watch.rank + watch.size - 1) % watch.size;
@@ -86,8 +86,8 @@ static void end_all(const beat *heard, double limit_s)
 {
     const int before = (watch.rank + watch.size - 1) % watch.size;
     (void)fprintf(stderr,
-                  "bitbudget: process %d of %d (%s, pid %ld) has not been heard of for %g s "
-                  "(solver.stall_s): the run ends\n",
+                  "bitbudget: process %d of %d (%s, pid %ld) sent no heartbeat for %g s "
+                  "(solver.stall_s): aborting the run\n",
                   before, watch.size, heard->host, heard->process, limit_s);
     (void)fflush(stderr);
     (void)MPI_Abort(watch.comm, bb_status_exit_code(BB_INTERNAL));
@@ -97,7 +97,7 @@ static void *run(void *context)
 {
     (void)context;
     const struct timespec turn = {.tv_nsec = (long)(1e9 * turn_s)};
-    beat heard = {.host = "not heard yet"};
+    beat heard = {.host = "unknown: no heartbeat yet"};
     speaking spoken = {.request = MPI_REQUEST_NULL};
     (void)MPI_Send_init(&spoken.words, (int)sizeof spoken.words, MPI_BYTE,
                         (watch.rank + 1) % watch.size, 0, watch.comm, &spoken.request);
@@ -132,10 +132,10 @@ bb_status bb_stall_watch_start(void)
     }
     bb_stall_watch_limit(BB_STALL_WATCH_S);
     BB_REQUIRE(MPI_Comm_dup(MPI_COMM_WORLD, &watch.comm) == MPI_SUCCESS, BB_INTERNAL,
-               "MPI gave no communicator for beats");
+               "MPI_Comm_dup failed for the heartbeat communicator");
     (void)MPI_Comm_rank(watch.comm, &watch.rank);
     BB_REQUIRE(pthread_create(&watch.thread, NULL, run, NULL) == 0, BB_INTERNAL,
-               "no thread to watch the processes");
+               "the thread of the stall watch could not be created");
     watch.is_on = true;
 done:
     return status;

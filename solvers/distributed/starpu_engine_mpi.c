@@ -26,8 +26,8 @@ bb_status bb_starpu_engine_agree(bb_status status)
                          "process %d failed; see its messages", gravest.rank);
 }
 
-// A folder of this user's own for what StarPU keeps, in a folder for temporary files: who shares it
-// with others cannot write into theirs, and without one that can be written StarPU would abort.
+// Creates a folder for StarPU's files that belongs to this user, below the folder of temporary
+// files. A shared folder might belong to another user, and StarPU aborts without a writable one.
 static bb_status make_home(char *out, size_t bytes)
 {
     bb_status status = BB_OK;
@@ -36,13 +36,13 @@ static bb_status make_home(char *out, size_t bytes)
                                 folder != NULL ? folder : "/tmp", (long)getuid());
     BB_REQUIRE(length > 0 && (size_t)length < bytes, BB_IO, "TMPDIR is too long");
     BB_REQUIRE((mkdir(out, 0700) == 0 || errno == EEXIST) && access(out, W_OK) == 0, BB_IO,
-               "%s, where StarPU keeps files: %s", out, strerror(errno));
+               "%s, folder for StarPU's files: %s", out, strerror(errno));
 done:
     return status;
 }
 
-// Environment of StarPU, unless the user set it: no binding to cores, because every process of a
-// host would bind itself to the first ones.
+// Starts StarPU. Environment variables set by the user take precedence. Workers are not bound to
+// cores, because every process of a host would bind itself to the first ones.
 static bb_status start_starpu(const bb_engine *engine)
 {
     bb_status status = BB_OK;
@@ -50,11 +50,12 @@ static bb_status start_starpu(const bb_engine *engine)
     char home[PATH_MAX];
     if (getenv("STARPU_HOME") == NULL) {
         BB_TRY(make_home(home, sizeof home));
-        BB_REQUIRE(setenv("STARPU_HOME", home, 0) == 0, BB_MEMORY, "no room in the environment");
+        BB_REQUIRE(setenv("STARPU_HOME", home, 0) == 0, BB_MEMORY,
+                   "out of memory for environment variables");
     }
     BB_REQUIRE(setenv("STARPU_WORKERS_NOBIND", "1", 0) == 0 && setenv("STARPU_SILENT", "1", 0) == 0,
-               BB_MEMORY, "no room in the environment");
-    BB_REQUIRE(starpu_conf_init(&conf) == 0, BB_INTERNAL, "StarPU's options could not be read");
+               BB_MEMORY, "out of memory for environment variables");
+    BB_REQUIRE(starpu_conf_init(&conf) == 0, BB_INTERNAL, "starpu_conf_init failed");
     conf.precedence_over_environment_variables = 1;
     conf.ncpus = (int)engine->workers;
     conf.ncuda = 0;
@@ -62,7 +63,7 @@ static bb_status start_starpu(const bb_engine *engine)
     conf.sched_policy_name = "prio";
     conf.catch_signals = 0;
     BB_REQUIRE(starpu_mpi_init_conf(NULL, NULL, 0, MPI_COMM_WORLD, &conf) == 0, BB_INTERNAL,
-               "StarPU-MPI did not start with %td workers", engine->workers);
+               "StarPU-MPI failed to start with %td workers", engine->workers);
 done:
     return status;
 }
@@ -86,7 +87,8 @@ static bb_status create(const bb_engine_config *config, bb_engine **out)
     int processes = 0;
     *out = NULL;
     (void)MPI_Query_thread(&level);
-    BB_REQUIRE(level == MPI_THREAD_MULTIPLE, BB_INTERNAL, "MPI was started for fewer threads");
+    BB_REQUIRE(level == MPI_THREAD_MULTIPLE, BB_INTERNAL,
+               "MPI lacks MPI_THREAD_MULTIPLE, which StarPU-MPI needs");
     (void)MPI_Comm_size(MPI_COMM_WORLD, &processes);
     if (grid.rows == 0 && grid.columns == 0) {
         grid = bb_process_grid_of(processes);
@@ -94,8 +96,8 @@ static bb_status create(const bb_engine_config *config, bb_engine **out)
     BB_REQUIRE(config->workers >= 1, BB_INVALID, "%td workers, expected at least 1",
                config->workers);
     BB_REQUIRE(grid.rows > 0 && grid.columns > 0 && bb_process_grid_size(grid) == processes,
-               BB_INVALID, "grid %dx%d has %d processes, started are %d", grid.rows, grid.columns,
-               bb_process_grid_size(grid), processes);
+               BB_INVALID, "grid %dx%d has %d processes, but %d were started", grid.rows,
+               grid.columns, bb_process_grid_size(grid), processes);
     BB_TRY(bb_starpu_engine_agree(BB_ZEROED(1, &engine)));
     BB_TRY(bb_starpu_engine_agree(bb_tile_window_create(grid, config->wire, &engine->window)));
     engine->grid = grid;
@@ -133,7 +135,8 @@ static bb_status load(bb_engine *engine, const bb_matrix_source *source, const d
     const bb_index tiles = (*out)->tile_rows * ((*out)->tile_rows + 1) / 2;
     BB_TRY(bb_starpu_engine_agree(BB_ALLOCATE(tiles, &norms)));
     for (bb_index t = 0; t < tiles; ++t) {
-        norms[t] = (*out)->tiles[t].norm; // of others' tiles 0, so that sums are exact
+        norms[t] =
+            (*out)->tiles[t].norm; // 0 for tiles of other processes, so that the sum is exact
     }
     (void)MPI_Allreduce(MPI_IN_PLACE, norms, (int)tiles, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     bb_tile_matrix_set_norms(*out, norms);
@@ -149,7 +152,7 @@ done:
 static bb_status digest(bb_engine *engine, const bb_tile_matrix *matrix, uint64_t *out)
 {
     (void)engine;
-    BB_RETURN_IF_FAILED(bb_tile_matrix_digest(matrix, out)); // reads no file: never
+    BB_RETURN_IF_FAILED(bb_tile_matrix_digest(matrix, out)); // never fails: no file is read
     (void)MPI_Allreduce(MPI_IN_PLACE, out, 1, MPI_UINT64_T, MPI_BXOR, MPI_COMM_WORLD);
     return BB_OK;
 }

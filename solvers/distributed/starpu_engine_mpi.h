@@ -13,14 +13,14 @@ struct bb_engine {
     bb_wire wire;
     int rank, processes;
     bb_index workers;
-    bb_tile_window *window; ///< through which its factors are read
+    bb_tile_window *window; // used to read tiles of the factors
 };
 
-/// The gravest status of all processes: where one failed and this one did not, a sentence that
-/// names its rank.
+/// Most severe status of all processes. A process without an error of its own gets a message that
+/// names the failed rank.
 BB_CHECKED bb_status bb_starpu_engine_agree(bb_status status);
 
-/// bb_engine_row.factor.
+/// Implements bb_engine_row.factor.
 BB_CHECKED bb_status bb_starpu_engine_factor(bb_engine *engine, bb_tile_matrix *matrix,
                                              bb_index accumulate_k, bb_outcome *outcome,
                                              double *sent);

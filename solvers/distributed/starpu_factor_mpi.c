@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tile Cholesky as tasks that StarPU-MPI orders by what they read and write. Step k holds
+// Tile Cholesky as tasks that StarPU-MPI orders by their data accesses. Step k consists of
 //     pivot   (k, k) <- potrf                        at its owner
-//     panel   (i, k) <- trsm with (k, k)             at (i, k)'s
-//     write   a message of (i, k) in a form          at (i, k)'s
-//     update  (i, j) <- (i, j) - (i, k) (j, k)^T     at (i, j)'s, for all k < j <= i
-// Every process submits all tasks in this order and runs those of its own tiles, whose updates come
-// in the order of k: so the bits are those of tile_cholesky.c. A tile stays where it is (its handle
-// has no data); messages are what travels. They go when their readers are done. Between two
-// steps a process waits until no more tasks than a step's and AHEAD are open: so the messages of a
-// few columns are held, not those of all, whose room is taken when their readers are submitted.
+//     panel   (i, k) <- trsm with (k, k)             at the owner of (i, k)
+//     write   a message of (i, k) in a form          at the owner of (i, k)
+//     update  (i, j) <- (i, j) - (i, k) (j, k)^T     at the owner of (i, j), for all k < j <= i
+// Every process submits all tasks in this order and runs those of its own tiles. Updates of a tile
+// run in the order of k, so the result is bit-identical to tile_cholesky.c. Tiles stay with their
+// owners (their handles have no data); only messages travel, and they are freed when their readers
+// are done. After each step a process waits until at most one step's tasks and AHEAD more are open.
+// This limits memory to the messages of a few columns, because StarPU allocates a message when its
+// readers are submitted.
 //
-// A breakdown travels in the messages' heads: what reads one does nothing and hands it on, so that
-// one pivot alone fails and nothing more is computed behind it.
+// A breakdown travels in the heads of messages: a task that reads one does nothing and passes it
+// on. Exactly one pivot fails, and nothing that depends on it is computed.
 #include "core/log.h"
 #include "core/memory.h"
 #include "solvers/distributed/starpu_engine_mpi.h"
@@ -29,29 +30,29 @@ enum { NO_STEP = INT32_MAX, AHEAD = 64 };
 
 typedef struct worker_scratch {
     bb_tile_workspace workspace;
-    void *copies[2]; // an operand each, of the widest words
+    void *copies[2]; // one per operand, sized for the widest words
 } worker_scratch;
 
 typedef struct factoring {
     const bb_engine *engine;
     bb_tile_matrix *matrix;
-    bb_index tiles;            // of the triangle
+    bb_index tiles;            // number of tiles of the triangle
     worker_scratch *scratches; // [workers]
     bb_tile_updates *updates;  // [tiles]
-    bool *broken;              // [tiles] of this process that hold nothing any more
-    bb_outcome outcome;        // of the pivot that failed, where it is kept
-    int step;                  // whose pivot failed here, NO_STEP
+    bool *broken;       // [tiles] this process's tiles without valid values after a breakdown
+    bb_outcome outcome; // of the failed pivot, in the process that owns it
+    int step;           // step whose pivot failed here, or NO_STEP
     atomic_ptrdiff_t saturated;
-    starpu_data_handle_t *places; // [tiles] of tiles, without data
-    starpu_data_handle_t *sent;   // [tile_rows][BB_OPERAND_COUNT] messages of a column
+    starpu_data_handle_t *places; // [tiles] handles of the tiles, without data
+    starpu_data_handle_t *sent;   // [tile_rows][BB_OPERAND_COUNT] messages of the current column
 } factoring;
 
-/// What a task is about: tile (row, column), the step, and the forms of its messages.
+/// Arguments of a task: tile (row, column), the step, and the forms of its messages.
 typedef struct task_place {
     factoring *work;
     bb_index row, column, k;
-    int forms[2][2]; // of the operands of row and column: for one variant or two
-    int count;       // of an operand's messages
+    int forms[2][2]; // of the row and column operands: one form for each possible variant
+    int count;       // number of messages per operand
 } task_place;
 
 static bb_index index_of(bb_index row, bb_index column)
@@ -130,7 +131,7 @@ static void run_panel(void *buffers[], void *arguments)
     }
 }
 
-// The sizes of a tile and the norm that its message tells.
+// Sizes of a tile, with the norm from its message.
 static bb_tile sized(const bb_tile *tile, void *message)
 {
     return (bb_tile){.format = tile->format,
@@ -139,14 +140,15 @@ static bb_tile sized(const bb_tile *tile, void *message)
                      .norm = ((const bb_tile_head *)message)->norm};
 }
 
-// Message of an operand in the format that a product reads.
+// Index of the operand's message in the form that the product reads.
 static int message_for(const task_place *place, int side, const bb_tile *tile, bb_operand operand)
 {
     const bb_operand form = bb_tile_message_form(tile, operand, place->work->engine->wire);
     return place->count == 2 && place->forms[side][1] == form ? 1 : 0;
 }
 
-// Messages of the row's tile, of the column's (none on the diagonal), the place of the target.
+// Buffers: messages of the row's tile, messages of the column's tile (none on the diagonal),
+// target.
 static void run_update(void *buffers[], void *arguments)
 {
     const task_place place = unpack(arguments);
@@ -203,11 +205,11 @@ static struct starpu_codelet update_codelets[] = {
      .name = "update"},
 };
 
-// Others wait for what a refused task would have sent.
+// Aborts if StarPU refuses a task, because other processes would wait for its messages.
 static void check_inserted(int code)
 {
     if (code != 0) {
-        bb_log_warning("StarPU-MPI refused a task, error %d: all processes end", code);
+        bb_log_warning("StarPU-MPI refused a task (error %d): aborting all processes", code);
         (void)MPI_Abort(MPI_COMM_WORLD, BB_INTERNAL);
     }
 }
@@ -222,7 +224,7 @@ static int owner_of(const factoring *work, bb_index row, bb_index column)
     return bb_process_grid_owner(work->engine->grid, row, column);
 }
 
-// Messages of tile (row, k) in every form that somebody reads.
+// Submits the messages of tile (row, k) in every form that has readers.
 static void send_tile(factoring *work, bb_index row, bb_index k)
 {
     const bb_tile *tile = bb_tile_matrix_at(work->matrix, row, k);
@@ -255,7 +257,7 @@ static void solve_tile(factoring *work, bb_index row, bb_index k)
     send_tile(work, row, k);
 }
 
-// The forms in which products into tile (row, column) may read their operands.
+// Forms in which products into tile (row, column) may read their operands.
 static void find_forms(const factoring *work, task_place *place)
 {
     const bb_wire wire = work->engine->wire;
@@ -306,7 +308,7 @@ static void update_tile(factoring *work, bb_index row, bb_index column, bb_index
     check_inserted(code);
 }
 
-// The messages of a column go once their readers are done.
+// Frees the messages of a column once their readers are done.
 static void drop_messages(factoring *work, bb_index k)
 {
     for (bb_index row = k; row < work->matrix->tile_rows; ++row) {
@@ -339,8 +341,8 @@ static void submit_step(factoring *work, bb_index k)
     drop_messages(work, k);
 }
 
-// It cannot wait for ever: what the open tasks of the process that is furthest back wait for has
-// been submitted by all.
+// The wait cannot deadlock: all dependencies of the open tasks of the slowest process have been
+// submitted by every process.
 static void submit(factoring *work)
 {
     for (bb_index k = 0; k < work->matrix->tile_rows; ++k) {
@@ -419,7 +421,7 @@ static void gather(factoring *work, bb_outcome *outcome)
         matrix->work = (bb_tile_work){.factored = first.step * matrix->tile_size};
         return;
     }
-    // Others' accounts are 0 here, so that sums are exact.
+    // Counts of tiles owned by other processes are 0 here, so that the sums are exact.
     const int doubles = (int)(work->tiles * (bb_index)(sizeof *work->updates / sizeof(double)));
     (void)MPI_Allreduce(MPI_IN_PLACE, work->updates, doubles, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     (void)MPI_Allreduce(MPI_IN_PLACE, &saturated, 1, MPI_AINT, MPI_SUM, MPI_COMM_WORLD);
@@ -427,8 +429,8 @@ static void gather(factoring *work, bb_outcome *outcome)
     matrix->work.saturated = saturated;
 }
 
-// Bytes of messages that every process sent since StarPU started, NaN where it does not count them:
-// out [processes]; `amounts` [processes] is scratch.
+// Bytes of messages that every process has sent since StarPU started, or NaN if it does not count
+// them: out [processes]; `amounts` [processes] is scratch.
 static void count_sent(const bb_engine *engine, size_t *amounts, double *out)
 {
     const char *counts = getenv("STARPU_COMM_STATS");
@@ -441,8 +443,8 @@ static void count_sent(const bb_engine *engine, size_t *amounts, double *out)
     (void)MPI_Allreduce(MPI_IN_PLACE, out, engine->processes, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-// Which tiles light sweeps take narrow, on all processes alike; of others' tiles the energies are 0
-// here, so that sums are exact.
+// Selects the same light tiles on all processes. Energies of tiles owned by other processes are 0
+// here, so that the sums are exact.
 static bb_status choose_light(bb_tile_matrix *matrix)
 {
     bb_status status = BB_OK;
@@ -479,7 +481,7 @@ bb_status bb_starpu_engine_factor(bb_engine *engine, bb_tile_matrix *matrix, bb_
     submit(&work);
     (void)starpu_task_wait_for_all();
     (void)starpu_mpi_barrier(MPI_COMM_WORLD);
-    starpu_pause(); // its idle workers would turn beside those of the sweeps
+    starpu_pause(); // idle workers would busy-wait and slow down the sweeps
     gather(&work, outcome);
     for (int rank = 0; sent != NULL && rank < engine->processes; ++rank) {
         sent[rank] = -before[rank];

@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-// MPI counts in int.
+// MPI counts are of type int, so large messages are split.
 enum { PIECE_BYTES = 1 << 30 };
 
 static bb_status broadcast(int root, void *values, size_t bytes)
@@ -13,7 +13,7 @@ static bb_status broadcast(int root, void *values, size_t bytes)
         const size_t piece = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
         if (MPI_Bcast(next, (int)piece, MPI_BYTE, root, MPI_COMM_WORLD) != MPI_SUCCESS) {
             return bb_status_set(BB_INTERNAL, __FILE__, __LINE__,
-                                 "%zu bytes of process %d did not arrive", piece, root);
+                                 "broadcast of %zu bytes from process %d failed", piece, root);
         }
         next += piece;
         bytes -= piece;

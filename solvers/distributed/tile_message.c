@@ -18,7 +18,7 @@ bb_process_grid bb_process_grid_of(int processes)
     return (bb_process_grid){rows, processes / rows};
 }
 
-// A count of up to four digits at `*text`, which moves behind it; 0 where there is none.
+// Parses a count of at most four digits at `*text` and advances it; returns 0 if there is none.
 static int read_count(const char **text)
 {
     enum { DIGITS = 4 };
@@ -82,7 +82,7 @@ bb_operand bb_tile_message_form(const bb_tile *tile, bb_operand operand, bb_wire
     return wire == BB_WIRE_FOLLOW ? operand : (bb_operand)(wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32);
 }
 
-// The words of a form and how many planes of them.
+// Word format of a form, and its number of planes.
 static bb_format words_of(bb_operand form)
 {
     return form == (bb_operand)BB_OPERAND_SPLIT ? BB_FORMAT_FP16 : (bb_format)form;
@@ -145,8 +145,8 @@ const void *bb_tile_message_read(const bb_tile *tile, bb_operand form, bb_operan
     return copy;
 }
 
-// Whether what is computed for tile (row, column) reads a final tile in a form: products of two
-// panel tiles, or the solve with a diagonal one.
+// True if an update of tile (row, column), or the solve with a diagonal tile, reads a final tile in
+// this form.
 static bool reads(const bb_tile_matrix *matrix, bb_index row, bb_index column, const bb_tile *tile,
                   bb_operand form, bb_wire wire)
 {
@@ -165,7 +165,7 @@ static bool solve_reads(const bb_tile *target, const bb_tile *diagonal, bb_opera
     return bb_tile_message_form(diagonal, working, wire) == form;
 }
 
-// Marks the ranks that read tile (row, column) in a form, its own among them.
+// Marks the ranks that read tile (row, column) in a form, possibly including its owner.
 static void mark_readers(const bb_tile_matrix *matrix, bb_index row, bb_index column,
                          bb_operand form, bb_process_grid grid, bb_wire wire, bool *out)
 {

@@ -8,16 +8,16 @@ struct bb_tile_window {
     bb_process_grid grid;
     bb_wire wire;
     bb_tile_access access;
-    char *values;   // [tile_rows] tiles in doubles or floats, NULL between solves
-    size_t place;   // bytes of one of them
-    char *words;    // of a tile as it travels
-    bb_index begin; // tiles [begin, end) of row or column `line` are here
+    char *values;   // [tile_rows] tiles in double or float, NULL between solves
+    size_t place;   // bytes of one tile
+    char *words;    // encoded words of the tile being broadcast
+    bb_index begin; // tiles [begin, end) of row or column `line` have been received
     bb_index end;
     bb_index line;
     bool is_row;
 };
 
-// A tile's words on their way.
+// Format in which a tile travels.
 static bb_format words_of(const bb_tile *tile, bb_wire wire)
 {
     const bool is_narrow = tile->format != BB_FORMAT_FP64;
@@ -42,7 +42,7 @@ static int owner_of(const bb_tile_window *window, bb_index t)
                           : bb_process_grid_owner(window->grid, t, window->line);
 }
 
-// Tiles kept by other processes have no values again.
+// Detaches the received tiles of other processes.
 static void send_back(bb_tile_window *window, const bb_tile_matrix *matrix)
 {
     const int rank = bb_team_joined()->rank;
@@ -81,7 +81,7 @@ done:
     return status;
 }
 
-// Tile t of the line comes from its owner.
+// Broadcasts tile t of the line from its owner.
 static bb_status bring(bb_tile_window *window, const bb_tile_matrix *matrix, bb_index t)
 {
     bb_status status = BB_OK;
