@@ -23,10 +23,10 @@
 #include "solvers/distributed/tile_message.h"
 
 typedef struct bb_engine_config {
-    bb_process_grid grid; // 0 x 0: bb_process_grid_of the number of processes
+    bb_process_grid grid; ///< 0 x 0: bb_process_grid_of the number of processes
     bb_wire wire;
-    double stall_s;   // StarPU: passed to bb_stall_watch_limit
-    bb_index workers; // StarPU workers per process, at least 1; `own` uses the thread pool
+    double stall_s;   ///< StarPU: passed to bb_stall_watch_limit
+    bb_index workers; ///< StarPU workers per process, at least 1; `own` uses the thread pool
 } bb_engine_config;
 
 typedef struct bb_engine bb_engine;
@@ -54,7 +54,7 @@ typedef struct bb_engine_row {
     bb_status (*digest)(bb_engine *engine, const bb_tile_matrix *matrix, uint64_t *out);
 } bb_engine_row;
 
-extern const bb_engine_row bb_engine_own;    // one process with its thread pool
+extern const bb_engine_row bb_engine_own;    ///< one process with its thread pool
 extern const bb_engine_row bb_engine_starpu; ///< in programs that link StarPU-MPI
 
 /// Registers this program's engine for several processes (borrowed) before any other work. By
@@ -74,10 +74,10 @@ const bb_engine_row *bb_engine_offered(void);
 #define BB_ENGINE_PLAN_WIRE_RATE 1.125e9
 
 typedef struct bb_engine_plan {
-    double tile_bytes;   // tiles of the process that has most of them
-    double host_bytes;   // total of that process: tiles, StarPU, messages, sweeps
-    double factor_bytes; // sent between all processes for the factor
-    double sweep_bytes;  // largest number received by one process for both sweeps
+    double tile_bytes;   ///< tiles of the process that has most of them
+    double host_bytes;   ///< total of that process: tiles, StarPU, messages, sweeps
+    double factor_bytes; ///< sent between all processes for the factor
+    double sweep_bytes;  ///< largest number received by one process for both sweeps
     double seconds;
 } bb_engine_plan;
 

@@ -11,7 +11,7 @@
 
 #include "core/status.h"
 
-#define BB_STALL_WATCH_S 60.0 // until bb_stall_watch_limit is called
+#define BB_STALL_WATCH_S 60.0 ///< until bb_stall_watch_limit is called
 
 /// Starts the watch; collective over MPI_COMM_WORLD. Does nothing with a single process. Needs
 /// MPI_THREAD_MULTIPLE. Errors: BB_INTERNAL.

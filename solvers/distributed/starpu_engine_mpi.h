@@ -13,7 +13,7 @@ struct bb_engine {
     bb_wire wire;
     int rank, processes;
     bb_index workers;
-    bb_tile_window *window; // used to read tiles of the factors
+    bb_tile_window *window; ///< used to read tiles of the factors
 };
 
 /// Most severe status of all processes. A process without an error of its own gets a message that

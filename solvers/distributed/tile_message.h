@@ -56,9 +56,9 @@ extern const char *const bb_wire_names[];
 
 /// Head of a message.
 typedef struct bb_tile_head {
-    double norm;       // Frobenius norm of the tile's values
-    double unit;       // e4m3: unit by which words are multiplied; otherwise 1
-    int64_t breakdown; // nonzero: an earlier pivot failed and the values are undefined
+    double norm;       ///< Frobenius norm of the tile's values
+    double unit;       ///< e4m3: unit by which words are multiplied; otherwise 1
+    int64_t breakdown; ///< nonzero: an earlier pivot failed and the values are undefined
 } bb_tile_head;
 
 /// Form in which products read an operand of tile (row, column). With BB_WIRE_FP32 it is the tile's

@@ -43,21 +43,21 @@ bb_status bb_low_rank_core_factor(const bb_low_rank *part, double *core, bb_outc
     int count = (int)part->count;
     for (int i = 0; i < count; ++i) {
         BB_REQUIRE(part->variances[i] > 0.0, BB_INVALID,
-                   "variance %d of a low-rank part is %g, expected a positive number", i,
+                   "variance %d of a low-rank part is %g; it must be positive", i,
                    part->variances[i]);
         core[i * count + i] += 1.0 / part->variances[i];
     }
     if (bb_outcome_first_non_finite(core, part->count * part->count) >= 0) {
-        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "low-rank update: core is not finite");
+        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "low-rank update: the core is not finite");
     } else if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', count, core, count) != 0) {
         bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
-                       "low-rank update: core is not positive definite");
+                       "low-rank update: the core is not positive definite");
     }
 done:
     return status;
 }
 
-// The core was factored as column-major upper: U^T U, read row-major as L L^T.
+// The core was factored as column-major upper: U^T U is, row-major, L L^T.
 void bb_low_rank_core_solve(const bb_low_rank *part, const double *core, bb_index m, double *w)
 {
     int count = (int)part->count;
@@ -147,8 +147,8 @@ bb_status bb_reconstructor_make(const bb_inverse *inverse, const bb_low_rank_upd
     }
     bb_index bad = bb_outcome_first_non_finite(r, m * n);
     if (bad >= 0) {
-        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor: entry (%td, %td)", bad / n,
-                       bad % n);
+        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE,
+                       "reconstructor: entry (%td, %td) is not finite", bad / n, bad % n);
     }
     return BB_OK;
 }

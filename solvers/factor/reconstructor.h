@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// R = B A^-1 from a tile factor of A: scaling undone, and an optional low-rank part of A handled
-// exactly in fp64.
+// R = B A^-1 from a tile factor of A: undoes the scaling, and applies an optional low-rank part of
+// A exactly in fp64.
 //
-// The factor is of D A0 D (D diagonal), and A = A0 + U C U^T with few columns U and variances
+// The factor is that of D A0 D (D diagonal), and A = A0 + U C U^T with few columns U and variances
 // C = diag(c), which may be infinite. With X = B A0^-1 and V = U^T A0^-1, both from the factor,
 //     R = X - (X U) (C^-1 + V U)^-1 V        (Woodbury),
 // so that a huge variance never enters the narrow formats.
@@ -17,8 +17,8 @@
 extern "C" {
 #endif
 
-// Products of rows with the inverse of a symmetric matrix: with a factor alone or a refined one, on
-// any device. Users do not know which.
+// Operator that multiplies rows by the inverse of a symmetric matrix: from a factor or with
+// refinement, on any device, transparently for its users.
 
 typedef struct bb_inverse bb_inverse;
 
@@ -26,7 +26,7 @@ struct bb_inverse {
     bb_index n;
     /// X <- X A^-1 for X [rows][n]. A solve that does not converge is an outcome.
     bb_status (*apply)(const bb_inverse *inverse, bb_index rows, double *x, bb_outcome *outcome);
-    void *context; ///< borrowed: whatever made the inverse keeps it alive
+    void *context; ///< borrowed from the creator, who keeps it alive
 };
 
 /// Context of bb_inverse_of_factor: A^-1 = D (D A D)^-1 D.
@@ -40,45 +40,46 @@ bb_inverse bb_inverse_of_factor(bb_factor_inverse *context);
 /// X <- X D for X [rows][n]; D NULL: nothing.
 void bb_inverse_scale(bb_index rows, bb_index n, const double *scale, double *x);
 
-/// The low-rank part U C U^T; count 0 for none.
+/// Low-rank part U C U^T; count 0: none.
 typedef struct bb_low_rank {
     bb_index count;
     const double *vectors;   ///< U [n][count]
     const double *variances; ///< [count], positive, INFINITY allowed
 } bb_low_rank;
 
-/// Factors the core C^-1 + V U of an update: `core` [count][count] holds V U, then its factor. One
-/// that is not finite or not positive definite is an outcome. Errors: BB_INVALID (a variance).
+/// Factors the core C^-1 + V U of an update: `core` [count][count] is V U on entry and its factor
+/// on return. A core that is not finite or not positive definite is an outcome. Errors: BB_INVALID
+/// (a variance).
 BB_CHECKED bb_status bb_low_rank_core_factor(const bb_low_rank *part, double *core,
                                              bb_outcome *outcome);
 
 /// W <- W (C^-1 + V U)^-1 for W [m][count], with the factored core.
 void bb_low_rank_core_solve(const bb_low_rank *part, const double *core, bb_index m, double *w);
 
-/// V = U^T A0^-1 for a factor: computed once, shared by all targets. Opaque, owned by the caller.
+/// V = U^T A0^-1 of a factor, computed once and shared by all targets. Opaque, owned by the caller.
 typedef struct bb_low_rank_update bb_low_rank_update;
 
-/// From any inverse of A0; `part` is borrowed. A singular core C^-1 + V U is an outcome (not_spd).
-/// Errors: BB_MEMORY, BB_INVALID, the inverse's.
+/// Creates an update from any inverse of A0; `part` is borrowed. A singular core C^-1 + V U is an
+/// outcome (not_spd). Errors: BB_MEMORY, BB_INVALID, those of the inverse.
 BB_CHECKED bb_status bb_low_rank_update_make(const bb_inverse *inverse, const bb_low_rank *part,
                                              bb_outcome *outcome, bb_low_rank_update **out);
 
-/// The same from a factor of D A0 D alone; `scale` [n] is the diagonal of D or NULL.
+/// Creates an update from a factor of D A0 D; `scale` [n] is the diagonal of D or NULL.
 BB_CHECKED bb_status bb_low_rank_update_create(const bb_tile_matrix *factor, const double *scale,
                                                const bb_low_rank *part, bb_outcome *outcome,
                                                bb_low_rank_update **out);
 void bb_low_rank_update_destroy(bb_low_rank_update **update);
 
-/// What an update of `count` columns takes, with its use on m right-hand sides at a time.
+/// Cost of an update of `count` columns, including its use with m right-hand sides at a time.
 bb_need bb_low_rank_update_need(bb_index n, bb_index count, bb_index m);
 
 /// R <- R A^-1 in place for R [m][n]: B on entry, the reconstructor on return. `update` may be
-/// NULL. NaN or infinity in R is an outcome. Errors: BB_MEMORY, the inverse's.
+/// NULL. NaN or infinity in R is an outcome. Errors: BB_MEMORY, those of the inverse.
 BB_CHECKED bb_status bb_reconstructor_make(const bb_inverse *inverse,
                                            const bb_low_rank_update *update, bb_index m, double *r,
                                            bb_outcome *outcome);
 
-/// The same from a factor of D A0 D alone.
+/// The same from a factor of D A0 D.
 BB_CHECKED bb_status bb_reconstructor_solve(const bb_tile_matrix *factor, const double *scale,
                                             const bb_low_rank_update *update, bb_index m, double *r,
                                             bb_outcome *outcome);

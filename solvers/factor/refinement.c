@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-// Right-hand sides that share a pass over A; gmres holds 21 vectors for each.
+// Right-hand sides per pass over A; gmres needs 21 vectors for each.
 enum { BLOCK_ROWS = 512, GMRES_ROWS = 64 };
 
 static void release_block(bb_refine_block *block)
@@ -41,7 +41,7 @@ done:
     return status;
 }
 
-// y <- b M^-1, and every row's residual.
+// y <- b M^-1, and the residual of every row.
 static bb_status start_block(bb_refine_block *block, const double *x)
 {
     bb_status status = BB_OK;
@@ -118,10 +118,10 @@ bb_status bb_refinement_solve(bb_refinement *refinement, bb_index rows, double *
     const bb_refine_config *config = &refinement->config;
     bb_index limit = config->method == (int)BB_REFINE_GMRES ? GMRES_ROWS : BLOCK_ROWS;
     BB_REQUIRE(config->method != (int)BB_REFINE_NONE && config->tolerance > 0.0, BB_INVALID,
-               "refinement by %s to %g, expected a method and a positive tolerance",
+               "refinement by %s to %g: choose a method and a positive tolerance",
                method_names[config->method], config->tolerance);
     BB_REQUIRE(refinement->matrix->rows == n && refinement->matrix->columns == n, BB_INVALID,
-               "matrix %s is %td x %td, expected the factor's %td", refinement->matrix->name,
+               "matrix %s is %td x %td, but the factor has %td rows", refinement->matrix->name,
                refinement->matrix->rows, refinement->matrix->columns, n);
     for (bb_index first = 0; first < rows; first += limit) {
         bb_index count = rows - first < limit ? rows - first : limit;
@@ -133,7 +133,7 @@ bb_status bb_refinement_solve(bb_refinement *refinement, bb_index rows, double *
                        method_names[config->method], found.rows[BB_REFINE_NON_FINITE], rows);
     } else if (found.rows[BB_REFINE_DONE] < rows) {
         bb_outcome_set(outcome, BB_OUTCOME_NOT_CONVERGED,
-                       "refinement by %s: of %td right-hand sides %td at the limit of %td "
+                       "refinement by %s: of %td right-hand sides %td reached the limit of %td "
                        "iterations, %td stagnated, %td broke down; worst residual %.1e",
                        method_names[config->method], rows, found.rows[BB_REFINE_LIMIT],
                        config->iterations, found.rows[BB_REFINE_STAGNATED],
@@ -154,7 +154,8 @@ bb_inverse bb_inverse_of_refinement(bb_refinement *context)
     return (bb_inverse){.n = context->factor->n, .apply = apply_refined, .context = context};
 }
 
-// Iterations are not known before; so many are usual for a factor that is worth refining.
+// Typical number of iterations for a factor that is worth refining; the actual number is not known
+// in advance.
 enum { USUAL_ITERATIONS = 8 };
 
 bb_need bb_refinement_need(const bb_refine_config *config, bb_index n, bb_index rows, bb_need fill,
@@ -168,7 +169,7 @@ bb_need bb_refinement_need(const bb_refine_config *config, bb_index n, bb_index 
     const bb_index iterations =
         config->iterations < USUAL_ITERATIONS ? config->iterations : USUAL_ITERATIONS;
     const bb_refinement_report usual = {.rows = rows, .iterations = rows * iterations};
-    // b, y, r, two packed copies, a panel, and the rows' states.
+    // b, y, r, two packed copies, a panel, and the states of the rows.
     const bb_need products = {.host_bytes = sizeof(double) * (double)n * (5.0 * block + width) +
                                             block * (sizeof(bb_refine_row) + sizeof(bb_index)),
                               .seconds =
@@ -202,14 +203,15 @@ double bb_refinement_flops(bb_index n, const bb_refinement_report *report)
 static const bb_key keys[] = {
     {.name = "method", .kind = BB_KEY_CHOICE, .choices = method_names,
      .offset = offsetof(bb_refine_config, method), .default_text = "none",
-     .meaning = "none, ir: iterative refinement, cg, gmres: with the factor as preconditioner."},
+     .meaning = "none, ir (iterative refinement), cg or gmres (both preconditioned by the factor)."},
     {.name = "tolerance", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .default_text = "1e-10",
      .offset = offsetof(bb_refine_config, tolerance),
-     .meaning = "Norm of the residual over that of the right-hand side, scaled, each by itself."},
+     .meaning = "Tolerance of each right-hand side: norm of its residual over its own norm, in "
+                "scaled variables."},
     {.name = "iterations", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 10000.0,
      .offset = offsetof(bb_refine_config, iterations), .default_text = "50",
-     .meaning = "Most iterations of a right-hand side."},
+     .meaning = "Largest number of iterations per right-hand side."},
 };
 // clang-format on
 const bb_schema bb_refine_schema = BB_SCHEMA("refine", bb_refine_config, keys);

@@ -8,10 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-// The blocks that are the tasks of a product. Fixed: the bits do not depend on the threads.
+// Block sizes of the tasks of a product; fixed, so that the bits do not depend on the threads.
 enum { ROWS = 256, COLUMNS = 256, FILLED = 256 };
 
-// A row that shrinks its residual by less than this over a restart is not getting there.
+// A row whose residual shrinks by less than this factor over a restart stagnates.
 static const double least_progress = 0.9;
 
 double *bb_refine_row_of(const bb_refine_block *block, double *values, bb_index row)
@@ -40,7 +40,7 @@ typedef struct product {
     bb_index begin, width; // columns of the panel
 } product;
 
-// Rows of a panel of S = D A D.
+// Computes rows of a panel of S = D A D.
 static bb_status fill_rows(void *context, bb_index begin, bb_index end)
 {
     const product *work = context;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preconditioned conjugate gradients of a block. The recursive residual of a row decides when the
-// true one is looked at; a row whose true residual is too large starts again from there.
+// Preconditioned conjugate gradients for a block. The recursive residual of a row triggers the
+// computation of the true one; a row whose true residual is too large restarts from there.
 #include "core/memory.h"
 #include "solvers/factor/refinement_block.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GMRES of a block (Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.5), each row
-// with its own basis, restarted; rows that are done with a cycle wait for the others.
+// GMRES for a block (Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.5), restarted;
+// each row has its own basis, and rows that have completed a cycle wait for the others.
 #include "core/memory.h"
 #include "solvers/factor/refinement_block.h"
 
@@ -11,12 +11,12 @@
 
 enum { RESTART = 20 };
 
-// The cycle of one row.
+// State of one row's cycle.
 typedef struct cycle {
-    int size;                       // columns of h
+    int size;                       // number of columns of h
     double h[RESTART + 1][RESTART]; // upper triangular after the rotations
     double cosine[RESTART], sine[RESTART];
-    double rest[RESTART + 1]; // of the least-squares problem
+    double rest[RESTART + 1]; // right-hand side of the least-squares problem
 } cycle;
 
 typedef struct krylov {
@@ -46,7 +46,7 @@ static void begin(krylov *work)
     }
 }
 
-// Rotates column k of h and the rest of the least-squares problem.
+// Applies the rotations to column k of h and to the right-hand side of the least-squares problem.
 static void rotate(cycle *period, int k)
 {
     for (int i = 0; i < k; ++i) {
@@ -98,7 +98,7 @@ static void append(krylov *work, bb_index i)
     }
 }
 
-// The combination of a row's basis that its cycle found, packed.
+// Computes the solution of each row's cycle as a combination of its basis, packed.
 static void combine(const krylov *work, bb_index i)
 {
     bb_refine_block *block = work->block;
@@ -116,7 +116,7 @@ static void combine(const krylov *work, bb_index i)
     }
 }
 
-// One cycle of the active rows, to their new true residuals.
+// Runs one cycle of the active rows and computes their true residuals.
 static bb_status run_cycle(krylov *work)
 {
     bb_status status = BB_OK;

@@ -60,8 +60,8 @@ bb_status bb_residual_task_check(const bb_residual_task *task, bb_index n)
                "estimate: %s is %td x %td, expected %td x %td", task->ctm->name, task->ctm->rows,
                task->ctm->columns, truths, n);
     BB_REQUIRE(bb_residual_task_rows(task) == rows && (task->rows > 0 || task->weights == NULL),
-               BB_INVALID, "estimate: %td rows of %s, expected %td where it is weighed", task->rows,
-               task->ctm->name, rows);
+               BB_INVALID, "estimate: %td rows of %s do not fit its weights, expected %td",
+               task->rows, task->ctm->name, rows);
 done:
     return status;
 }
@@ -72,7 +72,7 @@ typedef struct crossing {
     double *out;
 } crossing;
 
-// Columns of it, those of some truths.
+// Computes the columns of R Ctm^T for some of the truths.
 static bb_status cross_truths(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
@@ -119,7 +119,7 @@ done:
     return status;
 }
 
-// cee <- A C A^T + beta cee, of a plain task B C B^T.
+// cee <- A C A^T + beta cee; for a plain task with truth weights B C B^T.
 static bb_status add_congruence(const bb_residual_task *task, const double *symmetric, double beta)
 {
     bb_status status = BB_OK;
@@ -138,7 +138,7 @@ done:
     return status;
 }
 
-// Entries of a row [q] of C <- C + alpha D.
+// A row [q] of C <- C + alpha D.
 typedef struct summing {
     bb_index size;
     const double *added;
@@ -184,7 +184,7 @@ done:
     return status;
 }
 
-// A block of the lower triangle and its mirror image, with its part of Ctt.
+// Computes a block of the lower triangle with its mirror image, including its part of Ctt.
 static bb_status close_block(void *context, bb_index index)
 {
     bb_status status = BB_OK;
@@ -222,27 +222,27 @@ bb_status bb_residual_task_close(const bb_residual_task *task)
     return bb_thread_for(down * (down + 1) / 2, close_block, &closing);
 }
 
-// Columns of Cmm worked on at a time, and the blocks that are the tasks of one loop. All fixed, so
-// that neither the bits nor the memory depend on the threads.
+// Columns of Cmm per panel, and block sizes of the loops. All are fixed, so that neither the bits
+// nor the memory depend on the threads.
 enum { PANEL = 1024, FILLED_ROWS = 256, PROJECTED_ROWS = 64 };
 
-// Left factor of a product with Cmm: one task's r, or one that several share.
+// Left factor of a product with Cmm: the r of one task, or an r shared by several.
 typedef struct product {
     const double *r; // [rows][n]
     bb_index rows;
-    bb_index shared_count;          // tasks that share it
-    const bb_residual_task *shared; // the first of them, NULL: of one task alone
-    const bb_residual_task *seen;   // that task, if it is seen through weights
-    const bb_matrix_source *ctm;    // of one task alone
-    double *g;                      // [rows][width]: R Cmm, less 2 Ctm
-    double *p;                      // [rows][rows]: G R^T, of one task its cee
+    bb_index shared_count;          // number of tasks that share r
+    const bb_residual_task *shared; // first of these tasks; NULL for a single plain task
+    const bb_residual_task *seen;   // that single task, if it has truth weights
+    const bb_matrix_source *ctm;    // of a single plain task
+    double *g;                      // [rows][width]: R Cmm, minus 2 Ctm for a plain task
+    double *p;                      // [rows][rows]: G R^T; for a plain task its cee
 } product;
 
 typedef struct scoring {
     const bb_matrix_source *cmm;
     bb_index count;
     product *products;     // [count]
-    bb_index most_rows;    // the largest of them
+    bb_index most_rows;    // largest number of rows
     bb_index begin, width; // columns of the panel
     double *panel;         // [n][width] of Cmm
 } scoring;
@@ -252,7 +252,7 @@ static bb_index parts(bb_index count, bb_index size)
     return (count + size - 1) / size;
 }
 
-// Whether the item `index` of `count` is this process's.
+// True if this process owns item `index` of `count`.
 static bool is_dealt(bb_index index, bb_index count)
 {
     bb_index begin = 0;
@@ -272,7 +272,7 @@ static bb_status fill_rows(void *context, bb_index begin, bb_index end)
         bb_view_matrix(work->panel + begin * work->width, end - begin, work->width));
 }
 
-// One block of G = R Cmm - 2 Ctm, so that Cee = Ctt + sym(G R^T), or of R Cmm.
+// One block of G = R Cmm - 2 Ctm, for which Cee = Ctt + sym(G R^T), or of R Cmm.
 static bb_status multiply_block(void *context, bb_index index)
 {
     const scoring *work = context;
@@ -283,7 +283,7 @@ static bb_status multiply_block(void *context, bb_index index)
     bb_index column = index % across * BLOCK;
     bb_index n = work->cmm->rows;
     if (row >= item->rows || !is_dealt(row / BLOCK, parts(item->rows, BLOCK))) {
-        return BB_OK; // of one smaller than the largest, or another process's
+        return BB_OK; // beyond the rows of this product, or owned by another process
     }
     bb_index rows = shorter(item->rows - row, BLOCK);
     bb_index columns = shorter(work->width - column, BLOCK);
@@ -298,7 +298,7 @@ static bb_status multiply_block(void *context, bb_index index)
     return BB_OK;
 }
 
-// Rows of P = G R^T, panel by panel.
+// Rows of P = G R^T, accumulated panel by panel.
 static bb_status project_rows(void *context, bb_index index)
 {
     const scoring *work = context;
@@ -360,7 +360,7 @@ static void release_products(scoring *work, bb_index count)
     BB_RELEASE(&work->products);
 }
 
-// P of a plain task, through its weights.
+// P of a plain task, multiplied by its truth weights.
 static bb_status see(const bb_residual_task *task, const double *p)
 {
     const bb_index m = task->ctm->rows;
@@ -370,7 +370,7 @@ static bb_status see(const bb_residual_task *task, const double *p)
     return add_congruence(task, p, 0.0);
 }
 
-// From P of every product to Cee of every task.
+// Computes Cee of every task from P of every product.
 static bb_status finish(const scoring *work, bb_index count, const bb_residual_task *tasks)
 {
     bb_status status = BB_OK;
@@ -419,8 +419,8 @@ done:
     return status;
 }
 
-// A panel of Cmm and the product of every row with it; at the end blocks of Ctt of one task. Of an
-// r that tasks share the products stay until all are weighed.
+// A panel of Cmm and the products of all rows with it; at the end blocks of Ctt of one task.
+// Products of shared r are kept until all of them have been weighted.
 bb_need bb_residual_covariance_need(const bb_residual_extent *extent, double threads)
 {
     const double n = (double)extent->n;
@@ -442,8 +442,8 @@ bb_need bb_residual_covariance_need(const bb_residual_extent *extent, double thr
                      .seconds = flops / (BB_NEED_FP64_RATE * threads)};
 }
 
-// R, a panel of Cmm and its product with R; the sum, and a partial sum beside it, which is also R
-// Ctm^T's. Of others than the first GPU the partial sum is the only one.
+// R, a panel of Cmm and its product with R; the sum and a partial sum, whose memory is also used
+// for R Ctm^T. GPUs other than the first have only the partial sum.
 bb_need bb_residual_covariance_device_need(bb_index gpus, bb_index n, bb_index rows,
                                            bb_index truths, bb_index size)
 {
@@ -460,10 +460,11 @@ bb_need bb_residual_covariance_device_need(bb_index gpus, bb_index n, bb_index r
                      .seconds = flops / BB_NEED_DEVICE_RATE};
 }
 
-// F and z beside W, M, a slab of G and one of S.
+// F and z, plus W, M, a slab of G and one of S.
 bb_need bb_residual_pairs_device_need(double points, double actuators, double columns)
 {
-    static const double slab = 67108864.0; // values of residual_scorer_cuda.cu and its sibling
+    static const double slab =
+        67108864.0; // slab size in residual_scorer_cuda.cu and residual_pairs_cuda.cu
     const double sides = actuators * (actuators + columns);
     const double flops = 2.0 * actuators * points * (points + columns + 2.0 * actuators);
     return (bb_need){.device_bytes =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Panels of matrices that a scorer keeps on its GPUs, for its scores and for twins that
-// factorizations are filled from.
+// Panels of matrices that a scorer caches on its GPUs, for its scores and for twins that fill
+// factorizations.
 #include "core/memory.h"
 #include "solvers/factor/residual_scorer_cuda.h"
 
@@ -13,10 +13,10 @@ namespace
 const unsigned threads = 256;
 const size_t word = sizeof(double);
 
-// Fraction of the memory that is free beyond the reserve.
+// Fraction of the free memory beyond the reserve.
 const double kept_share = 2.0 / 3.0;
 
-// Origin of the values of a kept matrix's twin.
+// Context of the twin of a cached matrix.
 struct origin {
     bb_residual_scorer *scorer;
     bb_residual_kept *kept;
@@ -45,7 +45,7 @@ bb_status launch_copy(const double *source, bb_index source_stride, const bb_vie
     return BB_OK;
 }
 
-// The block at (row, column), of one panel; above the diagonal blocks of Cmm by the source.
+// The block at (row, column) within one panel; the source fills blocks of Cmm above the diagonal.
 bb_status fill_block(const origin *from, bb_queue *queue, bb_index row, bb_index column,
                      const bb_view &out)
 {
@@ -111,7 +111,7 @@ bb_residual_kept *find(bb_residual_scorer *s, const bb_matrix_source *matrix)
     return nullptr;
 }
 
-// One more matrix on one GPU, where there is a place and Cmm is kept.
+// Adds one more matrix on one GPU, if there is a slot and Cmm is cached.
 bb_status find_or_add(bb_residual_scorer *s, const bb_matrix_source *matrix, bb_residual_kept **out)
 {
     bb_device_source *source = nullptr;
@@ -177,7 +177,7 @@ void bb_residual_kept_drop(bb_residual_scorer *s)
         }
         void *panels = kept->panels;
         bb_memory_release(&panels);
-        if (i > 0) { // Cmm is the GPU's
+        if (i > 0) { // Cmm belongs to the GPU
             bb_device_source_destroy(&kept->source);
         }
     }
@@ -197,7 +197,7 @@ bb_status bb_residual_kept_panel(bb_residual_scorer *scorer, bb_residual_kept *k
         return BB_OK;
     }
     const bb_status status = bb_device_allocate(scorer->gpus[gpu].device, bytes, slot);
-    if (status == BB_MEMORY) { // somebody else took it: panels are filled each time
+    if (status == BB_MEMORY) { // another user took the memory: panels are filled each time
         bb_status_clear();
         scorer->room = 0.0;
         return BB_OK;

@@ -26,7 +26,7 @@ static bb_status gather_rows(void *context, bb_index begin, bb_index end)
     for (bb_index i = begin; i < end; ++i) {
         const double *r = work->r + i * noise->columns;
         for (bb_index k = 0; k < work->width; ++k) {
-            const bb_index row = work->begin + k; // and column, N being symmetric
+            const bb_index row = work->begin + k; // also counts as the column, N being symmetric
             double sum = 0.0;
             for (bb_index e = noise->row_start[row]; e < noise->row_start[row + 1]; ++e) {
                 sum += r[noise->column[e]] * noise->value[e];
@@ -68,7 +68,7 @@ done:
     return status;
 }
 
-// A panel, then the blocks that make it symmetric.
+// A panel, then the blocks for symmetrisation.
 bb_need bb_residual_noise_need(double n, double m, double threads)
 {
     enum { BLOCK = 256 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sums over the pairs of points of a residual, on the first GPU: S by cuBLAS for some rows of the
-// comb at a time, then one thread a displacement, which adds its pairs in one order, so that the
-// sums repeat bit for bit. Of METIS's size, 57,000 points and 5,316 actuators, S takes 3.4e13
+// grid at a time, then one thread per displacement, which adds its pairs in a fixed order, so that
+// the sums are repeatable bit for bit. For METIS, 57,000 points and 5,316 actuators, S takes 3.4e13
 // operations, 0.6 s.
 #include "solvers/factor/residual_scorer_cuda.h"
 
@@ -10,7 +10,7 @@ namespace
 {
 
 const int threads = 128;
-const bb_index slab_values = bb_index{1} << 26; // of S in work
+const bb_index slab_values = bb_index{1} << 26; // size of the current S
 const size_t word = sizeof(double);
 
 struct blocks {
@@ -18,8 +18,8 @@ struct blocks {
     void *known, *commands;    // W [actuators][actuators], M [actuators][n]
     void *seen;                // rows of G
     bb_device_source *source;
-    void *s;          // [points of some rows][points up to their last]
-    void *place;      // [edge][edge] point, -1: without light
+    void *s;          // [points of the current rows][points up to their last]
+    void *place;      // [edge][edge] point number, -1: unlit
     void *first;      // [edge + 1]
     void *column;     // [count]
     void *light;      // [count]
@@ -29,12 +29,12 @@ struct blocks {
     void *covariance; // [edge][2 edge - 1] sum of P_i P_j C_ij
 };
 
-// Rows of the comb in work, and what a thread reads.
+// Current rows of the grid, and the inputs of a thread.
 struct rows {
     const double *s;
     const int32_t *place, *first, *column;
     const double *light, *stationary, *variance;
-    int edge, begin, end; // rows of the comb
+    int edge, begin, end; // current rows of the grid
     int64_t stride;
 };
 
@@ -47,7 +47,7 @@ __global__ void take_variances(const rows work, double *variance)
     }
 }
 
-// Calls add(weight, C_ij, C_ii + C_jj) for the pairs of one displacement in the rows in work.
+// Calls add(weight, C_ij, C_ii + C_jj) for the pairs of one displacement in the current rows.
 template <typename Add> __device__ void walk(const rows &work, int dx, int dy, Add add)
 {
     const double apart = work.stationary[dy * work.edge + (dx < 0 ? -dx : dx)];
@@ -157,7 +157,7 @@ void release_sides(const bb_residual_gpu *gpu, blocks *work)
     bb_device_source_destroy(&work->source);
 }
 
-// z -= 2 G M^T, by some rows of G at a time.
+// z -= 2 G M^T, for some rows of G at a time.
 bb_status add_source(const bb_residual_scorer *s, const bb_residual_pairs *task, blocks *work)
 {
     const bb_residual_gpu *gpu = s->gpus;
@@ -200,7 +200,7 @@ bb_status twist(const bb_residual_scorer *s, const bb_residual_pairs *task, bloc
     return BB_OK;
 }
 
-// S = (F z^T + z F^T) / 2 of the points of rows begin..end, with all points up to their last.
+// S = (F z^T + z F^T) / 2 of the points of rows begin..end with all points up to their last.
 bb_status multiply(const bb_residual_scorer *s, const bb_residual_pairs *task, const blocks *work,
                    bb_index begin, bb_index end)
 {

@@ -7,7 +7,7 @@ namespace
 const int threads = 256;
 const bb_index most_blocks = 8192;
 
-// Partial sums [first, end), one a GPU from the first GPU on.
+// A round of partial sums [first, end), one per GPU, starting at the first GPU.
 struct round_of_partials {
     const bb_residual_partials *partials;
     bb_index first, end;
@@ -31,7 +31,7 @@ bb_index panels_of(const bb_residual_scorer *s)
     return (s->n + s->width - 1) / s->width;
 }
 
-// Over the GPUs panel by panel, so that all have work from the first moment on.
+// Queues the panels alternately on all GPUs, so that all of them start at once.
 bb_status make(const round_of_partials *work)
 {
     const bb_residual_scorer *s = work->partials->scorer;
@@ -41,7 +41,7 @@ bb_status make(const round_of_partials *work)
             const bb_index g = k - work->first;
             void *target = k == 0 ? work->sum : work->partials->blocks[g];
             BB_RETURN_IF_FAILED(bb_residual_scorer_use(&s->gpus[g]));
-            if (base == 0) { // the partial sum before it is read
+            if (base == 0) { // wait until the partial sum has been read
                 BB_CUDA_TRY(cudaStreamWaitEvent(s->gpus[g].stream, s->gpus[g].read, 0));
             }
             BB_RETURN_IF_FAILED(work->panel(work->context, g, (base + k) * s->width,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scores of estimates. The products with Cmm and Ctm are dealt over the GPUs by panels of columns
-// (residual_scorer_cuda.h), for which each has all of R: every GPU gets a part of its rows from
-// the host, so that none crosses that link twice, and the others from its peers. What weights make
-// of the sums, 1 to 3 % of the operations of mosaic-100368, is the first GPU's.
+// Scores of estimates. The products with Cmm and Ctm are distributed over the GPUs by panels of
+// columns (residual_scorer_cuda.h), for which each needs all of R. Every GPU gets a part of the
+// rows from the host and the others from its peers, so that nothing crosses the host link twice.
+// Weighting of the sums, 1 to 3 % of the operations for mosaic-100368, runs on the first GPU.
 #include "solvers/factor/residual_scorer_cuda.h"
 
 namespace
@@ -11,32 +11,33 @@ namespace
 
 const size_t word = sizeof(double);
 
-// R Cmm R^T, or of one estimate (R Cmm - 2 Ctm) R^T; in commands M = B R for R and B Ctm for Ctm.
+// Computation of R Cmm R^T, or for a plain task of (R Cmm - 2 Ctm) R^T; in command space with M = B
+// R for R and B Ctm for Ctm.
 struct projecting {
     bb_residual_scorer *scorer;
-    bb_index rows, truths;                   // of R; truths of what shares it, 0: plain
-    bb_index slopes;                         // of R before B in commands, else 0
-    void *weights[BB_RESIDUAL_GPUS];         // B [rows][slopes]; the first GPU's is the scorer's
-    void *block[BB_RESIDUAL_GPUS];           // [slopes][width] of Ctm in commands
-    bb_device_source *ctm[BB_RESIDUAL_GPUS]; // of one estimate, or NULL
-    void *r[BB_RESIDUAL_GPUS];               // [rows][n]; of the first GPU the task's, if it has it
-    bool resident;                           // it has
-    void *panel[BB_RESIDUAL_GPUS];           // [n][width] of Cmm
-    void *g[BB_RESIDUAL_GPUS];               // [rows][width]
+    bb_index rows, truths;           // rows of R; truths of the tasks that share it, 0: plain
+    bb_index slopes;                 // rows of R before B in command space, else 0
+    void *weights[BB_RESIDUAL_GPUS]; // B [rows][slopes]; on the first GPU it belongs to the scorer
+    void *block[BB_RESIDUAL_GPUS];   // [slopes][width] of Ctm in command space
+    bb_device_source *ctm[BB_RESIDUAL_GPUS]; // for a plain task, or NULL
+    void *r[BB_RESIDUAL_GPUS];     // [rows][n]; on the first GPU that of the task, if it has one
+    bool resident;                 // true if it has
+    void *panel[BB_RESIDUAL_GPUS]; // [n][width] of Cmm
+    void *g[BB_RESIDUAL_GPUS];     // [rows][width]
     bb_residual_partials partials;
     void *product; // [rows][rows] on the first GPU
-    void *part;    // [rows][rank] of Cmm beside its source, there
+    void *part;    // [rows][rank] of the low-rank part of Cmm, on the first GPU
 };
 
-// Work of a task after the shared product; on the first GPU unless stated.
+// Arrays of a task after the shared product; on the first GPU unless stated otherwise.
 struct weighing {
     const projecting *shared;
     const bb_residual_task *task;
     bb_index truths, size;                   // m, q
-    bb_device_source *ctm[BB_RESIDUAL_GPUS]; // each GPU's
-    void *block[BB_RESIDUAL_GPUS];           // [m][width] of Ctm, likewise
+    bb_device_source *ctm[BB_RESIDUAL_GPUS]; // on each GPU
+    void *block[BB_RESIDUAL_GPUS];           // [m][width] of Ctm, on each GPU
     void *cross;                             // [rows][m] R Ctm^T
-    void *crossed;                           // [rows][q] of that, B^T
+    void *crossed;                           // [rows][q] R Ctm^T B^T
     void *weights;                           // A [q][rows]
     void *truth_weights;                     // B [q][m]
     void *half;                              // [q][rows] A R Cmm R^T
@@ -56,7 +57,7 @@ bb_status clear(const bb_residual_scorer *s, void *memory, bb_index items)
     return BB_OK;
 }
 
-// Bytes of a task in commands on a GPU: M in the place of R, which lies beside it, B, and Ctm.
+// Bytes of a task in command space on a GPU: M, R, B, and Ctm.
 double need_in_commands(const bb_residual_scorer *s, const bb_residual_task *task)
 {
     const double n = static_cast<double>(s->n);
@@ -68,7 +69,8 @@ double need_in_commands(const bb_residual_scorer *s, const bb_residual_task *tas
            static_cast<double>(word) * besides;
 }
 
-// Whether there is room for a first task and what shares its r, on a GPU as often as it is named.
+// Checks that each GPU has room for a first task and the tasks that share its r, as often as it
+// occurs.
 bb_status check_room(const bb_residual_scorer *s, const bb_residual_task *first, bb_index truths,
                      bb_index size)
 {
@@ -90,11 +92,11 @@ bb_status check_room(const bb_residual_scorer *s, const bb_residual_task *first,
         BB_RETURN_IF_FAILED(bb_device_describe(s->gpus[g].device, &report));
         parts = parts * needed - (s->gpus[g].ordinal == s->gpus[0].ordinal ? there : 0.0);
         if (parts > static_cast<double>(report.free_memory_bytes)) {
-            return bb_status_set(
-                BB_MEMORY, __FILE__, __LINE__,
-                "memory of GPU %d: the score of %td x %td needs %.0f bytes, %.0f are free",
-                s->gpus[g].ordinal, rows, s->n, parts,
-                static_cast<double>(report.free_memory_bytes));
+            return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
+                                 "memory of GPU %d: the score of a %td x %td reconstructor needs "
+                                 "%.0f bytes, but %.0f are free",
+                                 s->gpus[g].ordinal, rows, s->n, parts,
+                                 static_cast<double>(report.free_memory_bytes));
         }
     }
     return BB_OK;
@@ -132,7 +134,7 @@ bb_status fetch_parts(const projecting *work, bb_index g)
     return BB_OK;
 }
 
-// R of the first GPU to the others.
+// Copies R of the first GPU to the others.
 bb_status copy_rows(const projecting *work)
 {
     const bb_residual_scorer *s = work->scorer;
@@ -183,7 +185,7 @@ bb_status open_projection(projecting *work)
     return clear(s, work->product, rows * rows);
 }
 
-// Also of an attempt that an error cut short; leaves the first GPU the current one.
+// Also releases after a failed attempt; leaves the first GPU current.
 void close_projection(projecting *work)
 {
     const bb_residual_scorer *s = work->scorer;
@@ -204,7 +206,7 @@ void close_projection(projecting *work)
     (void)bb_residual_scorer_use(&s->gpus[0]);
 }
 
-// The panel of columns from `begin` on, filled or as it was kept.
+// Panel of columns from `begin` on, filled or cached.
 bb_status take_panel(const projecting *work, bb_index gpu, bb_index begin, void **panel)
 {
     bb_residual_scorer *s = work->scorer;
@@ -222,7 +224,7 @@ bb_status take_panel(const projecting *work, bb_index gpu, bb_index begin, void 
                                                   bb_residual_scorer_width(s, begin), s->width));
 }
 
-// G = alpha R C + beta G for the panel's columns and its rows from `row` on.
+// G = alpha R C + beta G for the panel's columns and rows from `row` on.
 bb_status add_rows(const projecting *work, bb_index gpu, const double *panel, bb_index row,
                    bb_index rows, bb_index width, double alpha, double beta)
 {
@@ -238,7 +240,7 @@ bb_status add_rows(const projecting *work, bb_index gpu, const double *panel, bb
     return bb_residual_scorer_queue(s, &s->gpus[gpu], &p);
 }
 
-// G = Ctm for the panel's columns, B Ctm in commands.
+// G = Ctm for the panel's columns, B Ctm in command space.
 bb_status fill_truths(const projecting *work, bb_index gpu, bb_index begin, bb_index width)
 {
     const bb_residual_scorer *s = work->scorer;
@@ -257,7 +259,7 @@ bb_status fill_truths(const projecting *work, bb_index gpu, bb_index begin, bb_i
 }
 
 // Product with the columns from `begin` on: rows of Cmm below the diagonal block count twice and
-// rows above it not, which gives the same symmetric part of G R^T.
+// rows above it are omitted, which gives the same symmetric part of G R^T.
 bb_status project_panel(const void *context, bb_index gpu, bb_index begin, double beta,
                         void *target)
 {
@@ -286,7 +288,7 @@ bb_status project_panel(const void *context, bb_index gpu, bb_index begin, doubl
     return bb_residual_scorer_queue(s, &s->gpus[gpu], &p);
 }
 
-// P += (R U C^(1/2)) (R U C^(1/2))^T for the part of Cmm beside its source.
+// P += (R U C^(1/2)) (R U C^(1/2))^T for the low-rank part of Cmm.
 bb_status add_part(projecting *work)
 {
     const bb_residual_scorer *s = work->scorer;
@@ -303,7 +305,7 @@ bb_status add_part(projecting *work)
     return multiply(s, p);
 }
 
-// M = B R on the first GPU, from R there or from the host's.
+// M = B R on the first GPU, from R there or on the host.
 bb_status make_commands(const bb_residual_task *task, const projecting *work)
 {
     const bb_residual_scorer *s = work->scorer;
@@ -321,7 +323,7 @@ bb_status make_commands(const bb_residual_task *task, const projecting *work)
     return status;
 }
 
-// B on every GPU, room for Ctm, and M on all of them.
+// B and room for Ctm on every GPU, and M on all of them.
 bb_status open_commands(const bb_residual_task *task, projecting *work)
 {
     bb_residual_scorer *s = work->scorer;
@@ -338,7 +340,7 @@ bb_status open_commands(const bb_residual_task *task, projecting *work)
             bb_residual_scorer_upload(gpu, nullptr, work->slopes * s->width, &work->block[g]));
     }
     BB_RETURN_IF_FAILED(make_commands(task, work));
-    if (s->count > 1) { // M, before the others copy it
+    if (s->count > 1) { // M must be complete before the others copy it
         BB_RETURN_IF_FAILED(bb_residual_scorer_wait(s));
     }
     return copy_rows(work);
@@ -377,7 +379,7 @@ bb_status score_one(bb_residual_scorer *s, const bb_residual_task *task)
     return status == BB_OK ? bb_residual_task_close(task) : status;
 }
 
-// Where no weights come between, R Ctm^T goes to P as it is made.
+// Without weights R Ctm^T is written directly to P.
 bool is_bare(const bb_residual_task *task)
 {
     return task->weights == nullptr && task->truth_weights == nullptr;
@@ -433,7 +435,7 @@ void close_weighing(weighing *work)
     }
 }
 
-// target [rows][m] <- R Ctm^T over the panel + beta target, or less twice that where P is it.
+// target [rows][m] <- R Ctm^T over the panel + beta target; if the target is P, minus twice that.
 bb_status cross_panel(const void *context, bb_index gpu, bb_index begin, double beta, void *target)
 {
     const weighing *work = static_cast<const weighing *>(context);
@@ -458,7 +460,7 @@ bb_status add_cross(const weighing *work, void *sum)
                                     cross_panel, work, sum);
 }
 
-// Weighs the shared product.
+// Applies the weights to the shared product.
 bb_status weigh_product(const weighing *work)
 {
     const bb_residual_scorer *s = work->shared->scorer;
@@ -477,7 +479,7 @@ bb_status weigh_product(const weighing *work)
                                                   rows, true));
 }
 
-// P: that less twice the cross part.
+// P: the weighted product minus twice the cross term.
 bb_status weigh(const weighing *work)
 {
     const bb_residual_scorer *s = work->shared->scorer;

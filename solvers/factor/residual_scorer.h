@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Residuals of estimates (residual_covariance.h) on cuda devices, and the products that scores take
-// beside them. All in fp64: of Cmm the half, sym(R Cmm R^T) being that of R (rows on and below the
-// diagonal blocks, those below twice) R^T; sums in the order of cuBLAS, which repeat bit for bit.
+// Residuals of estimates (residual_covariance.h) on cuda devices, and related products. All in
+// fp64. Only half of Cmm is used: sym(R Cmm R^T) equals that of R (rows on and below the diagonal
+// blocks, those below counted twice) R^T. Sums are in the order of cuBLAS and repeatable bit for
+// bit.
 //
-// Several GPUs of a host share the products with Cmm and Ctm by panels of columns, which each fills
-// for itself; R is on all of them. A sum over panels is made of eight partial sums, dealt in turn,
-// which are added in their order on the first GPU: the results are those of one GPU bit for bit on
-// any number of GPUs of one kind. With three GPUs one makes two of eight where the others make
-// three; 2, 4 and 8 share alike. The products beside them are made on the first.
+// Several GPUs of a host share the products with Cmm and Ctm by panels of columns, which each GPU
+// fills itself; R is on all of them. A sum over panels consists of eight partial sums, distributed
+// cyclically, which are added in order on the first GPU. The results are thus bit-identical on any
+// number of GPUs of one kind. With three GPUs one computes two of eight partial sums while the
+// others compute three; 2, 4 and 8 GPUs share equally. All other products run on the first GPU.
 //
-// A tempting way is not there: with a reference's R0 kept, R Cmm R^T needs only D Cmm D^T of the
-// difference D beside two products by R0 Cmm, and D Cmm D^T could be taken in half-precision
-// planes. It cannot be right: D Cmm D^T cancels, what planes keep is 22 bits of |D||Cmm||D|^T, and
-// at 100,368 measurements 1 to 15 % of what an arithmetic loses went missing.
+// One shortcut is deliberately not used. With R0 of a reference cached, R Cmm R^T would need only D
+// Cmm D^T of the difference D and two products with R0 Cmm, and D Cmm D^T might be computed in
+// half-precision planes. This is inaccurate: D Cmm D^T suffers from cancellation, while planes keep
+// 22 bits relative to |D||Cmm||D|^T. At 100,368 measurements 1 to 15 % of an arithmetic's loss went
+// missing.
 #ifndef BB_SOLVERS_FACTOR_RESIDUAL_SCORER_H
 #define BB_SOLVERS_FACTOR_RESIDUAL_SCORER_H
 
@@ -29,39 +31,38 @@ extern "C" {
 
 typedef struct bb_residual_scorer bb_residual_scorer;
 
-/// Opens a scorer on `gpus` cuda devices of one host, 1 to BB_RESIDUAL_GPUS, for estimates over
-/// `cmm`, n x n, borrowed. A device may be named more than once: it then has several parts. The GPU
-/// of the first is the current one after this and after the calls below. Errors: BB_INVALID,
-/// BB_UNSUPPORTED (no cuda device, GPUs that cannot read each other's memory), BB_MEMORY,
-/// BB_DEVICE. Owner: the caller, who destroys it before closing the devices. For the thread that
-/// starts loops.
+/// Creates a scorer on `gpus` cuda devices of one host, 1 to BB_RESIDUAL_GPUS, for estimates over
+/// `cmm`, n x n, borrowed. A device may occur more than once and then has several parts. The first
+/// GPU is current after this and the calls below. Call it from the thread that starts loops.
+/// Errors: BB_INVALID, BB_UNSUPPORTED (no cuda device, GPUs without peer access), BB_MEMORY,
+/// BB_DEVICE. Owner: the caller, who destroys it before closing the devices.
 BB_CHECKED bb_status bb_residual_scorer_create(bb_index gpus, bb_device *const *devices,
                                                const bb_matrix_source *cmm,
                                                bb_residual_scorer **out);
 void bb_residual_scorer_destroy(bb_residual_scorer **scorer);
 
-/// Adds U C U^T to Cmm for scores alone; `part` is copied, with finite variances. Errors:
+/// Adds U C U^T to Cmm, for scores only; `part` is copied; its variances must be finite. Errors:
 /// BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_residual_scorer_add_part(bb_residual_scorer *scorer,
                                                  const bb_low_rank *part);
 
-/// Lets panels of Cmm stay on their GPUs from their first use to the last, in two thirds of the
-/// memory that is free now beyond `reserve_bytes` of each: what others are going to need there. To
-/// the same bits. Errors: BB_MEMORY, BB_DEVICE.
+/// Caches panels of Cmm on their GPUs from their first use on, in two thirds of the memory that is
+/// free now beyond `reserve_bytes` of each GPU, which others are going to need. Does not change the
+/// bits. Errors: BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_residual_scorer_cache_panels(bb_residual_scorer *scorer,
                                                      double reserve_bytes);
 
-/// The twin of `matrix` on the first GPU. With a scorer on one GPU that keeps panels it is filled
-/// from those of Cmm, and of others with as many columns: of `matrix` from now on with `keep`,
-/// which it then must outlive. Not while the scorer is at work. The same bits as
-/// bb_device_source_create. `scorer` may be NULL, else it must outlive the twin. Errors: those of
-/// bb_device_source_create.
+/// Creates the twin of `matrix` on the first GPU. With a scorer on one GPU that caches panels, the
+/// twin is filled from the cached panels of Cmm and of other matrices with as many columns. With
+/// `keep`, panels of `matrix` are cached from now on; it must then outlive the scorer. Do not use
+/// it while the scorer is running. Bit-identical to bb_device_source_create. `scorer` may be NULL,
+/// else it must outlive the twin. Errors: those of bb_device_source_create.
 BB_CHECKED bb_status bb_residual_scorer_twin(bb_residual_scorer *scorer,
                                              const bb_matrix_source *matrix, bool keep,
                                              bb_device *device, bb_device_source **out);
 
-/// Scores estimates, those that follow one another with the same r by one R Cmm R^T. Errors:
-/// BB_INVALID (sizes), BB_MEMORY with the bytes needed and free, BB_DEVICE, the sources'.
+/// Scores estimates; consecutive ones with the same r share one R Cmm R^T. Errors: BB_INVALID
+/// (sizes), BB_MEMORY with the bytes needed and free, BB_DEVICE, those of the sources.
 BB_CHECKED bb_status bb_residual_scorer_score(bb_residual_scorer *scorer, bb_index count,
                                               const bb_residual_task *tasks);
 
@@ -71,20 +72,20 @@ BB_CHECKED bb_status bb_residual_scorer_congruence(bb_residual_scorer *scorer, b
                                                    bb_index columns, const double *weights,
                                                    const double *symmetric, double *out);
 
-/// `rows` rows of a product of arrays on the host (core/row_product.h), with all of B on the first
-/// GPU: `resident` where it is there, else NULL. Errors: likewise.
+/// Computes `rows` rows of a product of host arrays (core/row_product.h), with all of B on the
+/// first GPU: `resident` if it is there already, else NULL. Errors: likewise.
 BB_CHECKED bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows,
                                                  const bb_row_product *product,
                                                  const void *resident);
 
-/// A residual on `count` points, those with light of a grid of [edge][edge], row by row:
+/// A residual on `count` points, the lit ones of a grid [edge][edge], row by row:
 ///   D_ij / 2 = (S_ii + S_jj) / 2 - S_ij + s_ij,  S_ij = (F_i z_j + z_i F_j) / 2,
 ///   z = F W - 2 G M^T.
 /// Everything is borrowed.
 typedef struct bb_residual_pairs {
     bb_index edge, count, actuators, wavelength_count;
-    const int32_t *place;     ///< [edge][edge] point, -1: no light
-    const int32_t *first;     ///< [edge + 1] point that each row begins with
+    const int32_t *place;     ///< [edge][edge] point number, -1: unlit
+    const int32_t *first;     ///< [edge + 1] first point of each row
     const int32_t *column;    ///< [count]
     const double *light;      ///< P [count]
     const double *influence;  ///< F [count][actuators]
@@ -99,8 +100,8 @@ typedef struct bb_residual_pairs {
     const double *commands;         ///< M [actuators][n]
 } bb_residual_pairs;
 
-/// Sums over all pairs on the first GPU, each displacement's in one order. Errors: BB_MEMORY,
-/// BB_DEVICE, the source's.
+/// Sums over all pairs on the first GPU, for each displacement in a fixed order. Errors: BB_MEMORY,
+/// BB_DEVICE, those of the source.
 BB_CHECKED bb_status bb_residual_scorer_pairs(bb_residual_scorer *scorer,
                                               const bb_residual_pairs *task);
 

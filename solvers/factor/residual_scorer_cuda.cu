@@ -9,7 +9,7 @@ namespace
 {
 
 const bb_index panel_columns = 1024;
-const bb_index slab_values = bb_index{1} << 26; // of A and of C in work
+const bb_index slab_values = bb_index{1} << 26; // size of the current A and of the current C
 const size_t word = sizeof(double);
 
 // On the first GPU.
@@ -22,7 +22,7 @@ bb_status open_gpu(const bb_matrix_source *cmm, const bb_residual_scorer *scorer
                    bb_residual_gpu *gpu)
 {
     bb_device_report report;
-    BB_RETURN_IF_FAILED(bb_device_describe(gpu->device, &report)); // makes it the current one
+    BB_RETURN_IF_FAILED(bb_device_describe(gpu->device, &report)); // makes it current
     BB_CUDA_TRY(cudaGetDevice(&gpu->ordinal));
     BB_CUDA_TRY(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
     BB_CUBLAS_TRY(scorer->library->create(&gpu->handle));
@@ -75,14 +75,14 @@ bb_status check_devices(bb_index gpus, bb_device *const *devices)
     for (bb_index g = 0; g < gpus; ++g) {
         if (bb_device_kind_of(devices[g]) != BB_DEVICE_CUDA) {
             return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                                 "residuals on a device: expected a cuda device");
+                                 "scoring on a device needs a cuda device");
         }
     }
     return BB_OK;
 }
 
-// A C A^T, by half of it, or A B: on the first GPU, as of mosaic-100368 they take 0.1 s and 0.3 s,
-// a few times a study.
+// A C A^T, computed by half of it, or A B; on the first GPU only, because they take 0.1 s and 0.3 s
+// for mosaic-100368, a few times per study.
 struct multiplying {
     void *weights, *values, *half, *out;
 };
@@ -126,15 +126,15 @@ bb_status fetch_diagonal(const bb_residual_scorer *s, const void *square, bb_ind
     return BB_OK;
 }
 
-// C <- alpha A op(B) + beta C for A in the host's memory.
+// C <- alpha A op(B) + beta C for A in host memory.
 struct slabs {
     bb_row_product product;
     bb_index rows;
-    const void *resident; // product.b there, NULL: on the host
+    const void *resident; // device copy of product.b; NULL: on the host
     multiplying blocks;
 };
 
-// By some rows of A and C at a time, beside all of B.
+// Uses some rows of A and C at a time, with all of B.
 bb_status make_product(const bb_residual_scorer *s, slabs *work)
 {
     const bb_residual_gpu *gpu = s->gpus;
@@ -277,7 +277,7 @@ void bb_residual_scorer_destroy(bb_residual_scorer **scorer)
     bb_residual_kept_drop(s);
     bb_device_release(s->gpus[0].device, &s->vectors);
     bb_device_release(s->gpus[0].device, &s->weights);
-    for (bb_index g = s->count - 1; g >= 0; --g) { // leaves the first GPU the current one
+    for (bb_index g = s->count - 1; g >= 0; --g) { // leaves the first GPU current
         close_gpu(s, &s->gpus[g]);
     }
     void *block = s;

@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    ROWS = 64,  // of R that a task rounds; fixed, so that sums do not depend on the threads
-    STRIP = 64, // most columns of a strip, whose factor, 32 kB, stays in the first cache
+    ROWS = 64,  // rows of R per rounding task; fixed, so that sums do not depend on the threads
+    STRIP = 64, // largest number of columns of a strip, whose factor, 32 kB, fits into the L1 cache
 };
 
 typedef struct sweep {
@@ -18,12 +18,12 @@ typedef struct sweep {
     const bb_rounding_step *step;
     bb_index m;
     double *r;               // [m][n]
-    double *paid;            // [m] of each row, by (1)
-    bb_rounding_panel panel; // the one at work
+    double *paid;            // [m] excess of each row, equation (1)
+    bb_rounding_panel panel; // current panel
 } sweep;
 
-// Feedback of a column: received, or, before the panel, due from the panel's columns from `first`
-// on.
+// Feedback to a column: received, or, for columns before the panel, due from the panel's columns
+// from `first` on.
 static double fed_to(const sweep *work, bb_index row, bb_index column, bb_index first)
 {
     const bb_rounding_panel *panel = &work->panel;
@@ -43,7 +43,7 @@ static double scale_of(const sweep *work, bb_index column)
     return work->step->scales == NULL ? 1.0 : work->step->scales[column];
 }
 
-// Tells of the block that ends with `last`, where one does.
+// Calls `enter` of the step for the block that ends with column `last`, if there is one.
 static void enter_block(const sweep *work, bb_index row, bb_index last)
 {
     const bb_rounding_step *step = work->step;
@@ -62,7 +62,7 @@ static void enter_block(const sweep *work, bb_index row, bb_index last)
     step->enter(step->context, row, first, last + 1 - first, values);
 }
 
-// fed += error factor, of `count` columns.
+// fed += error factor, for `count` columns.
 BB_CLONES static void feed(bb_index count, double error, const double *factor, double *fed)
 {
     for (bb_index k = 0; k < count; ++k) {
@@ -92,8 +92,8 @@ static void round_row(const sweep *work, bb_index row, bb_index first, bb_index 
     }
 }
 
-// Where the strip of the panel begins that ends at `end`: at a multiple of its width in the matrix,
-// so that blocks lie in one strip where they lie in one panel.
+// Start of the strip of the panel that ends at `end`. Strips start at multiples of their width in
+// the matrix, so that a block within one panel is also within one strip.
 static bb_index begin_of_strip(const sweep *work, bb_index end)
 {
     const bb_index block = work->step->block;
@@ -103,7 +103,7 @@ static bb_index begin_of_strip(const sweep *work, bb_index end)
     return begin > 0 ? begin : 0;
 }
 
-// Strip by strip; what a strip of all rows feeds to the strips before is a product.
+// Processes strip by strip; the feedback of a strip of all rows to earlier strips is a product.
 static bb_status round_rows(void *context, bb_index begin, bb_index end)
 {
     const sweep *work = context;
@@ -134,7 +134,7 @@ bb_status bb_rounding_engine_run(const bb_rounding_engine *engine, const bb_roun
     bb_status status = BB_OK;
     sweep work = {.engine = engine, .step = step, .m = m, .r = r};
     BB_REQUIRE(step->block >= 0 && step->block <= BB_ROUNDING_BLOCK, BB_INVALID,
-               "rounding in a sweep: blocks of %td columns, expected at most %d", step->block,
+               "rounding sweep: blocks of %td columns, expected at most %d", step->block,
                BB_ROUNDING_BLOCK);
     BB_TRY(BB_ZEROED(m, &work.paid));
     for (bb_index index = engine->panels - 1; index >= 0; --index) {

@@ -8,9 +8,10 @@
 #include <cblas.h>
 #include <math.h>
 
-static const double rounding_seconds = 1.2e-8; // of a value by a codec, on one core
-static const double panel_seconds = 2.5e-10; // of what a column of its panel feeds to it, likewise
-static const double library_bytes = 1.0e8;   // of a cuBLAS handle
+static const double rounding_seconds = 1.2e-8; // time per value for a codec, on one core
+static const double panel_seconds =
+    2.5e-10; // time for the feedback of one column of its panel, on one core
+static const double library_bytes = 1.0e8; // memory of a cuBLAS handle
 
 // Panels are the factor's columns of tiles.
 typedef struct tiles {
@@ -35,7 +36,7 @@ static bb_status begin_panel(void *context, bb_index index, bb_rounding_panel *o
     return BB_OK;
 }
 
-// Feedback of the tile's columns of some rows to earlier columns.
+// Feedback of the tile's columns to earlier columns, for some rows.
 static bb_status take_rows(void *context, const bb_rounding_panel *panel, bb_index begin,
                            bb_index end)
 {
@@ -73,11 +74,11 @@ static bb_status check_tiles(const bb_tile_matrix *factor)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(factor->access == NULL, BB_UNSUPPORTED,
-               "rounding in a sweep: the factor's tiles are not all in memory");
+               "rounding sweep: some tiles of the factor are not in memory");
     for (bb_index i = 0; i < factor->tile_rows; ++i) {
         for (bb_index j = 0; j <= i; ++j) {
             BB_REQUIRE(bb_tile_matrix_at(factor, i, j)->f64 != NULL, BB_INVALID,
-                       "rounding in a sweep: tile (%td, %td) of the factor is not fp64", i, j);
+                       "rounding sweep: tile (%td, %td) of the factor is not fp64", i, j);
         }
     }
 done:
@@ -118,7 +119,7 @@ bb_need bb_rounding_sweep_panels_need(bb_index n, bb_index m, double threads)
     const double rows = (double)m;
     const double columns = (double)n;
     const double width = fmin((double)BB_ROUNDING_PANEL, columns);
-    const double handed = 2.0 * rows * width; // F and E, on both sides
+    const double handed = 2.0 * rows * width; // F and E, on host and device
     const double rounding = rows * columns * (rounding_seconds + width * panel_seconds);
     const double products = rows * columns * columns / BB_NEED_DEVICE_RATE;
     return (bb_need){.host_bytes = sizeof(double) * (handed + width * width + columns + rows),

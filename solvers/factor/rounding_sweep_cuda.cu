@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A sweep with its products on a GPU. Panel k is fed by E [m][n] of all columns behind it times L
-// of its columns, in two products: by the columns behind panel k + 1 while the host rounds that
-// one, and by panel k + 1 itself as soon as its E is there. Everything is queued on one stream.
+// Rounding sweep with its products on a GPU. The feedback to panel k is E [m][n] of all later
+// columns times L of its columns, in two products: by the columns after panel k + 1 while the host
+// rounds that panel, and by panel k + 1 itself as soon as its E is available. Everything is queued
+// on one stream.
 #include "solvers/factor/panels/panel_cholesky.h"
 #include "solvers/factor/rounding_engine.h"
 #include "solvers/gpu/dense_library_cuda.h"
@@ -19,10 +20,10 @@ struct sweeping {
     const bb_dense_library_cuda *library;
     cublasHandle_t handle;
     cudaStream_t stream;
-    void *errors;                 // [m][n] E, of the panels that are rounded
-    void *fed;                    // [m][width] of the panel that is next
-    void *columns;                // [n][width] L of that panel, from its first row on
-    void *pivots;                 // [n] on the host, as what follows
+    void *errors;                 // [m][n] E of the rounded panels
+    void *fed;                    // [m][width] feedback to the next panel
+    void *columns;                // [n][width] L of the next panel, from its first row on
+    void *pivots;                 // [n] on the host, like the following members
     void *host_fed, *host_errors; // [m][width]
     void *host_diagonal;          // [width][width]
 };
@@ -39,7 +40,7 @@ bb_status open_sweep(sweeping *work)
     const size_t column_bytes = static_cast<size_t>(work->n) * word;
     const size_t width = static_cast<size_t>(work->width);
     BB_RETURN_IF_FAILED(bb_device_allocate(device, static_cast<size_t>(work->m) * column_bytes,
-                                           &work->errors)); // makes the device the current one
+                                           &work->errors)); // makes the device current
     BB_RETURN_IF_FAILED(bb_device_allocate(device, panel_bytes, &work->fed));
     BB_RETURN_IF_FAILED(bb_device_allocate(device, width * column_bytes, &work->columns));
     BB_RETURN_IF_FAILED(bb_device_host_allocate(device, column_bytes, &work->pivots));
@@ -58,7 +59,7 @@ void close_sweep(sweeping *work)
 {
     bb_device *device = work->device;
     if (work->stream != nullptr) {
-        (void)cudaStreamSynchronize(work->stream); // of a sweep that an error cut short
+        (void)cudaStreamSynchronize(work->stream); // of a failed sweep
     }
     if (work->handle != nullptr) {
         (void)work->library->destroy(work->handle);
@@ -75,7 +76,7 @@ void close_sweep(sweeping *work)
     }
 }
 
-// Adds to panel `first` on the feedback of E of the later columns [begin, end).
+// Adds the feedback of E of the later columns [begin, end) to the panel at `first`.
 bb_status feed(const sweeping *work, bb_index first, bb_index begin, bb_index end, double beta)
 {
     bb_dense_product_cuda p = {};
@@ -91,7 +92,7 @@ bb_status feed(const sweeping *work, bb_index first, bb_index begin, bb_index en
     return bb_dense_library_product(work->library, work->handle, &p);
 }
 
-// Reads L of a panel, and starts what it is fed with E from column `begin` on.
+// Reads L of a panel, and starts its feedback from column `begin` on.
 bb_status start_panel(const sweeping *work, bb_index first, bb_index begin)
 {
     const bb_index columns = work->n - first < work->width ? work->n - first : work->width;
@@ -106,7 +107,7 @@ bb_status start_panel(const sweeping *work, bb_index first, bb_index begin)
     return BB_OK;
 }
 
-// Brings what the panel was fed and its diagonal block to the host.
+// Copies the panel's feedback and its diagonal block to the host.
 bb_status fetch_panel(const sweeping *work, bb_index columns)
 {
     const size_t row_bytes = static_cast<size_t>(columns) * word;
@@ -140,7 +141,8 @@ bb_status begin_panel(void *context, bb_index index, bb_rounding_panel *out)
     return index > 0 ? start_panel(work, first - work->width, first + columns) : BB_OK;
 }
 
-// The host writes E of the next panel when that has been fetched, behind this copy.
+// The host writes E of the next panel after the fetch of that panel, which is queued behind this
+// copy.
 bb_status end_panel(void *context, const bb_rounding_panel *panel)
 {
     const sweeping *work = static_cast<const sweeping *>(context);

@@ -16,8 +16,8 @@ static void unset(bb_index count, double *out)
     }
 }
 
-// Scales a block whose first entry is (row, column). Whether every value is finite before and
-// after, as LAPACK needs them; else warns and unsets.
+// Scales a block whose first entry is (row, column). Returns true if every value is finite before
+// and after, as LAPACK requires; otherwise warns and sets the result to NaN.
 static bool apply_scale(const bb_matrix_source *source, const double *scale, bb_index row,
                         bb_index column, bb_view block, bb_index count, double *out)
 {
@@ -26,28 +26,29 @@ static bool apply_scale(const bb_matrix_source *source, const double *scale, bb_
     bb_index bad = bb_outcome_first_non_finite(values, block.shape[0] * columns);
     const char *scaled = bad < 0 ? "scaled, " : "";
     for (bb_index i = 0; scale != NULL && bad < 0 && i < block.shape[0] * columns; ++i) {
-        // One after the other: the product of two scales of subnormal rows overflows.
+        // Two multiplications, because the product of two scales of subnormal rows overflows.
         values[i] = values[i] * scale[row + i / columns] * scale[column + i % columns];
     }
     bad = bb_outcome_first_non_finite(values, block.shape[0] * columns);
     if (bad >= 0) {
-        bb_log_warning("no spectrum of %s: %srow %td, column %td is %g", source->name, scaled,
+        bb_log_warning("spectrum of %s skipped: %srow %td, column %td is %g", source->name, scaled,
                        row + bad / columns, column + bad % columns, values[bad]);
         unset(count, out);
     }
     return bad < 0;
 }
 
-// An iteration that finds no end leaves the rest of a study as it is.
+// Failed convergence is no error, so that the rest of a study continues.
 static bb_status judge(const char *routine, const bb_matrix_source *source, lapack_int info,
                        bb_index count, double *out)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(info != LAPACK_WORK_MEMORY_ERROR && info != LAPACK_TRANSPOSE_MEMORY_ERROR, BB_MEMORY,
-               "host memory exhausted in LAPACK %s of %s", routine, source->name);
-    BB_REQUIRE(info >= 0, BB_INTERNAL, "LAPACK %s of %s gave %d", routine, source->name, (int)info);
+               "host memory exhausted in LAPACK %s for %s", routine, source->name);
+    BB_REQUIRE(info >= 0, BB_INTERNAL, "LAPACK %s for %s failed with code %d", routine,
+               source->name, (int)info);
     if (info > 0) {
-        bb_log_warning("no spectrum of %s: LAPACK %s did not converge", source->name, routine);
+        bb_log_warning("spectrum of %s skipped: LAPACK %s did not converge", source->name, routine);
         unset(count, out);
     }
 done:
@@ -60,14 +61,14 @@ bb_status bb_spectrum_eigenvalues(const bb_matrix_source *source, const double *
     double *a = NULL;
     bb_index n = source->rows;
     lapack_int info = 0;
-    BB_REQUIRE(source->columns == n, BB_INVALID, "matrix %s is %td x %td, expected square",
+    BB_REQUIRE(source->columns == n, BB_INVALID, "matrix %s is %td x %td; it must be square",
                source->name, n, source->columns);
     BB_TRY(BB_ALLOCATE(n * n, &a));
     BB_TRY(bb_matrix_source_load(source, a));
     if (!apply_scale(source, scale, 0, 0, bb_view_matrix(a, n, n), n, out)) {
         goto done;
     }
-    // Two stages: most of the reduction to tridiagonal form is matrix products.
+    // Two-stage reduction: most of the work to tridiagonal form is matrix products.
     info = LAPACKE_dsyevd_2stage(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, out);
     BB_TRY(judge("dsyevd_2stage", source, info, n, out));
     for (bb_index i = 0; i < n / 2; ++i) {
@@ -82,7 +83,8 @@ done:
 
 bb_need bb_spectrum_need(bb_index n)
 {
-    static const double reduction_rate = 1.5e10; // operations a second, to tridiagonal form
+    static const double reduction_rate =
+        1.5e10; // operations per second of the reduction to tridiagonal form
     const double rows = (double)n;
     return (bb_need){.host_bytes = sizeof(double) * rows * rows,
                      .seconds = 4.0 / 3.0 * rows * rows * rows / reduction_rate};
@@ -103,7 +105,8 @@ bb_status bb_spectrum_singular_values(const bb_matrix_source *source, const doub
     if (!apply_scale(source, scale, row, column, block, count, out)) {
         goto done;
     }
-    // Row-major rows x columns is the transpose in column-major order, with the same values.
+    // Row-major rows x columns is the transpose in column-major order, with the same singular
+    // values.
     info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', (lapack_int)columns, (lapack_int)rows, a,
                           (lapack_int)columns, out, &unused, 1, &unused, 1);
     BB_TRY(judge("dgesdd", source, info, count, out));

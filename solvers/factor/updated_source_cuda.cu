@@ -14,10 +14,10 @@ struct update {
     bb_index rank;
     void *v;    // [rows][rank]
     void *w;    // [rank][columns]
-    void *wide; // [BB_UPDATED_SOURCE_ITEMS] blocks that become fp32
+    void *wide; // [BB_UPDATED_SOURCE_ITEMS] fp64 blocks before conversion to fp32
 };
 
-// out <- values + V W^T of the rows and columns from (row, column) on; in place where both are one.
+// out <- values + V W^T for the rows and columns from (row, column) on; `out` may equal `values`.
 template <typename T>
 __global__ void add_products(const double *values, bb_index values_stride, const double *v,
                              const double *w, bb_index rank, bb_index all_columns, bb_index row,
@@ -60,7 +60,7 @@ bb_status fill_wide(const bb_device_source *source, bb_queue *queue, bb_index ro
                   out.strides[0], bb_queue_stream(queue));
 }
 
-// As many rows at once as there is room for.
+// Processes as many rows at a time as the buffer has room for.
 bb_status fill_narrow(const bb_device_source *source, bb_queue *queue, bb_index row,
                       bb_index column, bb_view out)
 {
@@ -69,7 +69,7 @@ bb_status fill_narrow(const bb_device_source *source, bb_queue *queue, bb_index 
     const bb_index height = BB_UPDATED_SOURCE_ITEMS / columns;
     if (height < 1) {
         return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                             "matrix %s: %td columns at once, expected at most %d", source->name,
+                             "matrix %s: %td columns per fill, expected at most %d", source->name,
                              columns, static_cast<int>(BB_UPDATED_SOURCE_ITEMS));
     }
     for (bb_index r = 0; r < out.shape[0]; r += height) {
@@ -107,7 +107,7 @@ void release(bb_device_source *source)
     bb_memory_release(&source->context);
 }
 
-// V as it is and W transposed, so that neighbouring threads read neighbours.
+// Uploads V as it is and W transposed, so that neighbouring threads read neighbouring values.
 bb_status upload(update *terms, bb_index rows, bb_index columns, const double *v, const double *w)
 {
     const size_t line = static_cast<size_t>(terms->rank) * sizeof(double);

@@ -13,7 +13,7 @@ template <typename Function> bb_status find(void *library, const char *name, Fun
 {
     *out = reinterpret_cast<Function>(dlsym(library, name));
     if (*out == nullptr) {
-        return bb_status_set(BB_DEVICE, __FILE__, __LINE__, "cuBLAS has no %s", name);
+        return bb_status_set(BB_DEVICE, __FILE__, __LINE__, "cuBLAS does not export %s", name);
     }
     return BB_OK;
 }
@@ -23,7 +23,7 @@ bb_status load(bb_dense_library_cuda *library)
     const char *name = "libcublas.so." BB_TEXT(CUBLAS_VER_MAJOR);
     void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
-        return bb_status_set(BB_DEVICE, __FILE__, __LINE__, "%s cannot be loaded: %s", name,
+        return bb_status_set(BB_DEVICE, __FILE__, __LINE__, "%s could not be loaded: %s", name,
                              dlerror());
     }
     BB_RETURN_IF_FAILED(find(handle, "cublasCreate_v2", &library->create));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: the few calls of cuBLAS that the program makes, looked up when first asked
-// for, so that it starts on hosts without the library.
+// For .cu files only: the cuBLAS calls of the program, resolved at first use, so that it starts on
+// hosts without the library.
 #ifndef BB_SOLVERS_GPU_DENSE_LIBRARY_CUDA_H
 #define BB_SOLVERS_GPU_DENSE_LIBRARY_CUDA_H
 
@@ -9,7 +9,7 @@
 
 #include <cublas_v2.h>
 
-/// Entry points of libcublas, named as there.
+/// Entry points of libcublas under their own names.
 struct bb_dense_library_cuda {
     decltype(&cublasCreate_v2) create;
     decltype(&cublasDestroy_v2) destroy;
@@ -34,7 +34,7 @@ struct bb_dense_library_cuda {
                                    cublasGemmAlgo_t);
 };
 
-/// Errors: BB_DEVICE, with the loader's reason where the library is absent.
+/// Loads the library. Errors: BB_DEVICE, with the loader's reason if the library is missing.
 BB_CHECKED bb_status bb_dense_library_open(const bb_dense_library_cuda **out);
 
 /// C [rows][columns] <- alpha A [rows][depth] op(B) + beta C in fp64, all row-major in device
@@ -51,7 +51,7 @@ BB_CHECKED bb_status bb_dense_library_product(const bb_dense_library_cuda *libra
                                               cublasHandle_t handle,
                                               const bb_dense_product_cuda *product);
 
-/// Returns from the function with BB_DEVICE where a call of cuBLAS failed.
+/// Returns BB_DEVICE from the calling function if a cuBLAS call fails.
 #define BB_CUBLAS_TRY(call)                                                                        \
     do {                                                                                           \
         cublasStatus_t result_ = (call);                                                           \

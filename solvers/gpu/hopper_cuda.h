@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: the asynchronous matrix instructions, bulk copies, barriers and programmatic
-// launches of sm_90 that our kernels are built from, one function an instruction (PTX ISA 8).
+// For .cu files only: wrappers of the sm_90 instructions for asynchronous matrix products, bulk
+// copies, barriers and programmatic launches, one function per instruction (PTX ISA 8).
 #ifndef BB_SOLVERS_GPU_HOPPER_CUDA_H
 #define BB_SOLVERS_GPU_HOPPER_CUDA_H
 
@@ -57,8 +57,8 @@ __device__ __forceinline__ void barrier_wait(uint64_t *barrier, uint32_t parity)
                  : "memory");
 }
 
-/// Copies bytes, a multiple of 16 between addresses that are, to shared memory, counted by
-/// `barrier`.
+/// Copies bytes to shared memory and counts them on `barrier`; count and both addresses are
+/// multiples of 16.
 __device__ __forceinline__ void copy_bytes(void *target, const void *source, uint32_t bytes,
                                            uint64_t *barrier)
 {
@@ -68,14 +68,15 @@ __device__ __forceinline__ void copy_bytes(void *target, const void *source, uin
                  : "memory");
 }
 
-/// Orders this thread's plain accesses of shared memory before its later bulk copies to there.
+/// Orders this thread's plain accesses to shared memory before its later bulk copies to shared
+/// memory.
 __device__ __forceinline__ void plain_before_copies()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/// Orders what this thread wrote to or saw of the device's memory before later bulk copies from
-/// there. There are none before sm_90.
+/// Orders this thread's earlier accesses to device memory before later bulk copies from it. Does
+/// nothing before sm_90, which has no bulk copies.
 __device__ __forceinline__ void memory_before_copies()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -83,8 +84,9 @@ __device__ __forceinline__ void memory_before_copies()
 #endif
 }
 
-/// Programmatic dependent launch: lets the kernel after this one start where there is room, and
-/// waits for the one before to be over. Before sm_90 kernels follow one another anyway.
+/// Programmatic dependent launch: the first lets the next kernel start where there is room, the
+/// second waits for the previous kernel to complete. Before sm_90 kernels run one after the other
+/// anyway.
 __device__ __forceinline__ void let_next_kernel_start()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -98,7 +100,7 @@ __device__ __forceinline__ void wait_for_kernel_before()
 #endif
 }
 
-/// How a kernel is launched; `early`: it may start while the one before is under way.
+/// Launch attributes of a kernel; `early`: it may start while the previous kernel still runs.
 struct launch_shape {
     dim3 blocks, threads;
     size_t shared_bytes;
@@ -133,8 +135,8 @@ __device__ __forceinline__ void copy_box(void *target, const CUtensorMap *map, i
                  : "memory");
 }
 
-/// The same to the same place of every block of the cluster in `mask`, counted by the barrier at
-/// the same place of each.
+/// Multicast copy of the box to the same offset in every block of the cluster in `mask`, counted by
+/// the barrier at the same offset of each.
 __device__ __forceinline__ void copy_box_to_all(void *target, const CUtensorMap *map, int column,
                                                 int row, uint64_t *barrier, uint16_t mask)
 {
@@ -145,7 +147,7 @@ __device__ __forceinline__ void copy_box_to_all(void *target, const CUtensorMap 
         : "memory");
 }
 
-/// Arrives at the barrier at the same place of block `rank` of the cluster.
+/// Arrives at the barrier at the same offset in block `rank` of the cluster.
 __device__ __forceinline__ void barrier_arrive_at(uint64_t *barrier, uint32_t rank)
 {
     asm volatile("{\n"
@@ -157,7 +159,7 @@ __device__ __forceinline__ void barrier_arrive_at(uint64_t *barrier, uint32_t ra
                  : "memory");
 }
 
-/// The same wait, for arrivals from other blocks of the cluster too.
+/// Waits for a barrier like wait(), including arrivals from other blocks of the cluster.
 __device__ __forceinline__ void barrier_wait_cluster(uint64_t *barrier, uint32_t parity)
 {
     asm volatile("{\n"
@@ -186,9 +188,9 @@ __device__ __forceinline__ void cluster_meet()
                      : "memory");
 }
 
-/// Matrix descriptor of a block in rows of 128 bytes, swizzled by 128 bytes. `leading` is the
-/// distance of blocks of 64 along a contiguous axis that is not the depth, `stride` that of groups
-/// of eight rows, both in bytes.
+/// Matrix descriptor of a block in rows of 128 bytes with the 128-byte swizzle. `leading` is the
+/// distance between blocks of 64 along a contiguous axis other than the depth, `stride` that
+/// between groups of eight rows, both in bytes.
 __device__ __forceinline__ uint64_t descriptor(const void *block, uint32_t leading, uint32_t stride)
 {
     return static_cast<uint64_t>((shared_address(block) & 0x3FFFFU) >> 4) |
@@ -206,7 +208,7 @@ __device__ __forceinline__ void products_commit()
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-/// Waits until at most PENDING committed groups are unfinished.
+/// Waits until at most PENDING committed groups are incomplete.
 template <int PENDING> __device__ __forceinline__ void products_wait()
 {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
@@ -232,7 +234,7 @@ template <int REGISTERS> __device__ __forceinline__ void registers_give()
 }
 
 // clang-format off
-// D [64][128] (+)= A [64][16] B [16][128]; `keep` false starts from zero.
+// D [64][128] (+)= A [64][16] B [16][128]; `keep` false overwrites D.
 template <bool TRANSPOSED>
 __device__ __forceinline__ void multiply_step(float (&d)[64], uint64_t a, uint64_t b, bool keep)
 {
@@ -269,7 +271,7 @@ __device__ __forceinline__ void multiply_step(float (&d)[64], uint64_t a, uint64
                  : "l"(a), "l"(b), "r"(keep ? 1 : 0), "n"(TRANSPOSED ? 1 : 0));
 }
 
-// D [64][256] (+)= A [64][16] B [16][256]; `keep` false starts from zero.
+// D [64][256] (+)= A [64][16] B [16][256]; `keep` false overwrites D.
 template <bool TRANSPOSED>
 __device__ __forceinline__ void multiply_step(float (&d)[128], uint64_t a, uint64_t b, bool keep)
 {

@@ -4,16 +4,16 @@
 namespace
 {
 
-// For the current GPU, `ordinal`.
+// Enables access from the current GPU to GPU `ordinal`.
 bb_status join(int ordinal, int other)
 {
     int possible = 0;
     BB_CUDA_TRY(cudaDeviceCanAccessPeer(&possible, ordinal, other));
     if (possible == 0) {
-        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "GPU %d cannot read the memory of GPU %d: expected GPUs that are "
-                             "linked, or one alone",
-                             ordinal, other);
+        return bb_status_set(
+            BB_UNSUPPORTED, __FILE__, __LINE__,
+            "GPU %d cannot access the memory of GPU %d; use GPUs with peer access, or a single one",
+            ordinal, other);
     }
     const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
     if (error == cudaErrorPeerAccessAlreadyEnabled) {

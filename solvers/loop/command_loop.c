@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of a frame's loop that all devices share, and the loop of the cpu.
+// Command loop: code common to all devices, and the cpu implementation.
 #include "solvers/loop/command_loop.h"
 
 #include "core/clock.h"
@@ -13,23 +13,23 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 8 };         // of a mean's sum
-enum { CLOCK_FRAMES = 16 }; // that clocks are read off
+enum { LANES = 8 };         // accumulators of a mean's sum
+enum { CLOCK_FRAMES = 16 }; // samples from which clock offsets are measured
 
-// The loop of the cpu.
+// State of the cpu loop.
 typedef struct cpu_loop {
-    float *x;           // [columns]
-    double *wide;       // [columns] the same
+    float *x;           // [columns] x
+    double *wide;       // [columns] x in fp64
     float *reference;   // [columns], NULL: zero
     bb_index *begin;    // [groups + 1]
     float *mean;        // [groups]
-    float *means;       // of each matrix [groups][rows]: what multiplies one mean lies together
-    float *scales;      // [matrices][columns], NULL: there are none
+    float *means;       // for each matrix [groups][rows]: the factors of one mean are contiguous
+    float *scales;      // [matrices][columns], NULL: none
     double *y;          // [commands]
     double *v;          // [commands]
-    float *late;        // [delay][commands] of frames before
-    bb_index late_next; // whose turn it is
-    int64_t release[BB_COMMAND_AHEAD]; // ns
+    float *late;        // [delay][commands] of earlier frames
+    bb_index late_next; // row of `late` for the current frame
+    int64_t release[BB_COMMAND_AHEAD]; // release times [ns]
 } cpu_loop;
 
 static bb_status check_groups(const bb_command_system *system, bb_index columns)
@@ -41,11 +41,11 @@ static bb_status check_groups(const bb_command_system *system, bb_index columns)
     }
     for (bb_index k = 0; k < system->group_count; ++k) {
         BB_REQUIRE(begin[k] < begin[k + 1], BB_INVALID,
-                   "group %td of slopes from %td to %td, expected one at least", k, begin[k],
+                   "slope group %td spans %td to %td; it needs at least one slope", k, begin[k],
                    begin[k + 1]);
     }
     BB_REQUIRE(begin[0] == 0 && begin[system->group_count] == columns, BB_INVALID,
-               "groups of slopes from %td to %td, expected to cover all %td", begin[0],
+               "slope groups span %td to %td; they must cover all %td slopes", begin[0],
                begin[system->group_count], columns);
 done:
     return status;
@@ -55,18 +55,18 @@ static bb_status check(const bb_command_system *system)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(system->matrix_count >= 1 && system->matrix_count <= (int)BB_COMMAND_MATRICES,
-               BB_INVALID, "%d matrices of a frame, expected 1 to %d", system->matrix_count,
+               BB_INVALID, "%d matrices per frame, expected 1 to %d", system->matrix_count,
                (int)BB_COMMAND_MATRICES);
     const bb_index columns = bb_coded_operator_columns(system->operators[0]);
     for (int t = 1; t < system->matrix_count; ++t) {
         BB_REQUIRE(bb_coded_operator_columns(system->operators[t]) == columns, BB_INVALID,
-                   "matrix %d of a frame has %td columns, expected the %td of the first", t,
+                   "matrix %d of a frame has %td columns, but the first has %td", t,
                    bb_coded_operator_columns(system->operators[t]), columns);
     }
     BB_REQUIRE(system->gain > 0.0 && system->gain <= 1.0, BB_INVALID,
-               "gain %g of a controller, expected above 0 and at most 1", system->gain);
+               "controller gain %g is outside (0, 1]", system->gain);
     BB_REQUIRE(system->delay >= 0 && system->delay <= (bb_index)BB_COMMAND_DELAY_MOST, BB_INVALID,
-               "delay of %td frames, expected 0 to %d", system->delay, (int)BB_COMMAND_DELAY_MOST);
+               "delay of %td frames is outside 0 to %d", system->delay, (int)BB_COMMAND_DELAY_MOST);
     BB_TRY(check_groups(system, columns));
 done:
     return status;
@@ -82,7 +82,7 @@ static bb_status cpu_reset(bb_command_part *part)
     return BB_OK;
 }
 
-// Copies what multiplies the means, its rows side by side.
+// Copies the factors of the means, transposed so that each mean's column is contiguous.
 static void transpose_means(const bb_command_part *part, const bb_command_system *system)
 {
     const cpu_loop *cpu = part->state;
@@ -153,7 +153,7 @@ static void cpu_close(bb_command_part *part)
     }
 }
 
-// x = s - reference; whether all of it is finite.
+// Computes x = s - reference; returns true if all values are finite.
 BB_CLONES static bool subtract(bb_index count, const float *slopes, const float *reference,
                                float *x)
 {
@@ -203,7 +203,7 @@ static void round_slopes(const bb_command_rounding *rounding, bb_index count, fl
     }
 }
 
-// The same in fp64; whether all of it is finite.
+// Converts x to fp64; returns true if all values are finite.
 BB_CLONES static bool widen(bb_index count, const float *x, double *wide)
 {
     int bad = 0;
@@ -255,7 +255,7 @@ done:
     return status;
 }
 
-// Products of fp32 are exact in fp64.
+// Products of fp32 values are exact in fp64.
 BB_CLONES static void add_mean(bb_index rows, const float *column, float mean, double *y)
 {
     for (bb_index i = 0; i < rows; ++i) {
@@ -275,7 +275,7 @@ static void add_means(const bb_command_part *part)
     }
 }
 
-// Whether all commands are finite in fp32.
+// True if all commands are finite in fp32.
 BB_CLONES static bool is_finite(bb_index count, const double *y)
 {
     int bad = 0;
@@ -353,7 +353,7 @@ done:
 
 static const bb_command_twin cpu_twin = {cpu_open, NULL, cpu_post, cpu_take, cpu_reset, cpu_close};
 
-// The loop of each kind of device; opencl has none.
+// Implementation for each kind of device; opencl has none.
 static const bb_command_twin *const twins[BB_DEVICE_KIND_COUNT] = {
     [BB_DEVICE_CPU] = &cpu_twin,
     [BB_DEVICE_CUDA] = BB_CUDA_TWIN(&bb_command_loop_cuda_twin),
@@ -379,7 +379,7 @@ static void take_shape(const bb_command_system *system, bb_command_part *part)
     part->command_count = part->row[system->matrix_count];
 }
 
-// A ring of frames in the host's memory, zero.
+// Allocates a zeroed ring of frames in host memory.
 static bb_status open_ring(bb_device *device, bb_index count, float **out)
 {
     bb_status status = BB_OK;
@@ -411,7 +411,7 @@ static bb_status open_part(bb_device *device, const bb_command_system *system,
     bb_status status = BB_OK;
     bb_command_part *part = NULL;
     BB_REQUIRE(twins[bb_device_kind_of(device)] != NULL, BB_UNSUPPORTED,
-               "a loop of frames runs on cpu or cuda devices, not on %s",
+               "the command loop runs on cpu or cuda devices, not on %s",
                bb_device_names[bb_device_kind_of(device)]);
     BB_TRY(check(system));
     BB_TRY(BB_ZEROED(1, &part));
@@ -427,13 +427,13 @@ done:
     return status;
 }
 
-// Where the slopes of the next frame to be posted are put.
+// Slopes of the next frame to be posted.
 static float *next_slopes(const bb_command_part *part)
 {
     return part->slopes + bb_command_loop_place(part->posted, part->slope_count);
 }
 
-// Commands of the last frame taken.
+// Commands of the last received frame.
 static const float *last_commands(const bb_command_part *part)
 {
     const unsigned long long last = part->taken + BB_COMMAND_AHEAD - 1;
@@ -444,7 +444,7 @@ static bb_status post_part(bb_command_part *part, int64_t release_ns)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(part->posted - part->taken < BB_COMMAND_AHEAD, BB_INVALID,
-               "%d frames are posted: receive one before posting the next", (int)BB_COMMAND_AHEAD);
+               "%d frames are pending: receive one before posting the next", (int)BB_COMMAND_AHEAD);
     BB_TRY(twin_of(part)->post(part, release_ns));
     part->posted += 1;
 done:
@@ -455,7 +455,7 @@ static bb_status take_part(bb_command_part *part, bb_command_frame *out)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(part->taken < part->posted, BB_INVALID,
-               "no frame is posted: post one before receiving");
+               "no frame is pending: post one before receiving");
     BB_TRY(twin_of(part)->take(part, out));
     part->taken += 1;
 done:
@@ -465,7 +465,7 @@ done:
 bb_command_share bb_command_share_of(bb_index rows, int devices, int which)
 {
     const bb_index least = rows / devices;
-    const bb_index longer = rows % devices; // have one more
+    const bb_index longer = rows % devices; // devices with one more row
     const bb_index before = which < longer ? which : longer;
     return (bb_command_share){which * least + before, least + (which < longer ? 1 : 0)};
 }
@@ -474,22 +474,22 @@ static bb_status check_shares(int devices, const bb_command_system *systems)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(devices >= 1 && devices <= (int)BB_COMMAND_DEVICES, BB_INVALID,
-               "%d devices of a frame, expected 1 to %d", devices, (int)BB_COMMAND_DEVICES);
+               "%d devices per frame, expected 1 to %d", devices, (int)BB_COMMAND_DEVICES);
     for (int d = 1; d < devices; ++d) {
         BB_REQUIRE(systems[d].matrix_count == systems[0].matrix_count, BB_INVALID,
-                   "device %d of a frame has %d matrices, expected the %d of the first", d,
+                   "device %d of a frame has %d matrices, but the first has %d", d,
                    systems[d].matrix_count, systems[0].matrix_count);
         const bb_index columns = bb_coded_operator_columns(systems[d].operators[0]);
-        BB_REQUIRE(
-            columns == bb_coded_operator_columns(systems[0].operators[0]), BB_INVALID,
-            "device %d of a frame has matrices of %td columns, expected the %td of the first", d,
-            columns, bb_coded_operator_columns(systems[0].operators[0]));
+        BB_REQUIRE(columns == bb_coded_operator_columns(systems[0].operators[0]), BB_INVALID,
+                   "device %d of a frame has matrices of %td columns, but the first has %td", d,
+                   columns, bb_coded_operator_columns(systems[0].operators[0]));
     }
 done:
     return status;
 }
 
-// How far a device's clock is ahead of the host's, from the frame whose end the host saw soonest.
+// Lead of a device's clock over the host's, from the sample with the shortest delay until the host
+// saw its end.
 static bb_status read_clock(bb_command_part *part, int64_t *ahead_ns)
 {
     bb_status status = BB_OK;
@@ -547,7 +547,7 @@ done:
     return status;
 }
 
-// All of them, whichever fails; the first failure is told.
+// Resets all devices even if one fails; returns the first failure.
 static bb_status reset_parts(const bb_command_loop *loop)
 {
     bb_status status = BB_OK;
@@ -569,7 +569,7 @@ static bb_status reset_parts(const bb_command_loop *loop)
 void bb_command_loop_destroy(bb_command_loop **loop)
 {
     if (*loop != NULL) {
-        // One that frees memory may wait for all devices: none may hold a frame that waits.
+        // Freeing memory may synchronise with all devices, so none may have a waiting frame.
         bb_status_record record;
         bb_status_save(&record);
         if (reset_parts(*loop) != BB_OK) {
@@ -592,7 +592,7 @@ void bb_command_loop_set_slopes(bb_command_loop *loop, const float *slopes)
 
 void bb_command_loop_commands(const bb_command_loop *loop, float *out)
 {
-    bb_index first[BB_COMMAND_DEVICES] = {0}; // of a device's commands
+    bb_index first[BB_COMMAND_DEVICES] = {0}; // commands per device
     for (int t = 0; t < loop->matrices; ++t) {
         for (int d = 0; d < loop->devices; ++d) {
             const bb_index rows = loop->rows[d][t];
@@ -627,8 +627,8 @@ done:
     return status;
 }
 
-// Devices that a frame was released to by their clocks count from there; without a release they
-// began together, as the host let them, and what clocks have drifted apart is left out.
+// With a release time, every device counts from it by its own clock. Without one the devices start
+// together, as far as the host lets them; comparing durations then excludes clock drift.
 static bool ends_later(const bb_command_frame *frame, const bb_command_frame *other,
                        bool has_release)
 {
@@ -664,7 +664,8 @@ bb_status bb_command_loop_step(bb_command_loop *loop, int64_t release_ns, bb_com
 {
     bb_status status = BB_OK;
     BB_REQUIRE(loop->posted == loop->taken, BB_INVALID,
-               "%llu frames are posted: receive all before a step", loop->posted - loop->taken);
+               "%llu frames are pending: receive all of them before a step",
+               loop->posted - loop->taken);
     BB_TRY(bb_command_loop_post(loop, release_ns));
     BB_TRY(bb_command_loop_wait(loop, out));
 done:
@@ -683,8 +684,8 @@ static bb_need need_part(double slopes, double commands, double groups, double s
     const double single = sizeof(float);
     const double wide = sizeof(double);
     const double objects = sizeof(bb_command_part) + sizeof(cpu_loop);
-    const double ends = single * (slopes + commands); // of a frame
-    const double lines = single * 2.0 * 31.0;         // up to whole ones
+    const double ends = single * (slopes + commands); // estimated, per row and column
+    const double lines = single * 2.0 * 31.0;         // rounding up of row shares
     const double host = objects + (double)BB_COMMAND_AHEAD * (ends + lines);
     const double inside = slopes * (single * (2.0 + scaled) + wide) + groups * (single + wide) +
                           commands * (2.0 * wide + single * (groups + (double)delay));

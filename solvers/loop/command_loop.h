@@ -10,32 +10,31 @@
 //     v <- (1 - g) v + g y                   fp64, g = 1: v = y
 //     commands = v of `delay` frames before  fp32, 0 before the first
 //
-// Groups, whose means have a product of their own, are optional, as are reference, rounding and the
-// scales c_t of columns.
-// A frame with a slope or a product that is not finite leaves v as it was, and says so: nothing
-// that is not a number gets into v or out.
+// Groups, whose means have a separate product, are optional, as are reference, rounding and the
+// column scales c_t. A frame with a slope or product that is not finite leaves v unchanged and
+// reports it, so NaN and infinity reach neither v nor the commands.
 //
-// cpu: rows are dealt over the threads by the products (solvers/operator/coded_operator.h), the
-// rest runs on the caller; the same bits at any thread count. cuda: a captured graph a frame
-// between pinned memories, which can be queued ahead of its release; groups are summed in another
-// order.
+// cpu: the products distribute rows over the threads (solvers/operator/coded_operator.h), the rest
+// runs on the caller's thread; results are bit-identical at any thread count. cuda: one captured
+// graph per frame between pinned buffers, which can be queued before its release; group sums run in
+// another order.
 //
-// Several devices share the rows of every matrix: each has all the slopes and a part of the rows.
-// Controllers work row by row, so nothing passes between devices; a frame has ended when the last
-// of them has. A frame in which a product is not finite is held by the device whose rows it is in,
-// not by the others; a slope that is not finite holds all. Devices are GPUs of their own: a frame
-// that waits for its release fills one, so that another loop's cannot start beside it. One that is
-// opened twice serves as long as no frame is left armed.
+// Several devices share the rows of every matrix: each has all slopes and some of the rows.
+// Controllers work row by row, so nothing passes between devices; a frame ends when the last device
+// ends. If a product is not finite, only the device that owns its row holds its commands; if a
+// slope is not finite, all do. Use different GPUs: a frame that waits for its release occupies a
+// GPU, and another loop's frame cannot start on it. Opening the same GPU twice works as long as no
+// frame stays armed.
 //
-// Clocks: times are of the first device's clock. What another's differs by is read off frames of
-// slopes that are zero, to what the host needs to see a frame's end (about a microsecond of a GPU),
-// and drifts from then on. Releases of a frame differ by both among devices, latencies do not: each
-// device counts from the release by its own clock.
+// Clocks: times are of the first device's clock. Offsets of the others are measured with frames of
+// zero slopes, with the uncertainty with which the host sees a frame's end (about a microsecond for
+// a GPU), and drift afterwards. Both affect release times on different devices but not latencies,
+// because each device counts from the release by its own clock.
 //
-// Frames are posted and taken in order, and up to BB_COMMAND_AHEAD may lie between: each has its
-// own place for slopes, release time, commands and report, which it shares with the frame
-// BB_COMMAND_AHEAD after it. Frames of a GPU are queued when they are posted, so a host that is
-// kept from its work makes none of them late.
+// Frames are posted and received in order, and up to BB_COMMAND_AHEAD may be pending. Each has a
+// slot for slopes, release time, commands and report, which it shares with the frame
+// BB_COMMAND_AHEAD later. A GPU frame is queued when it is posted, so delays of the host do not
+// make it late.
 #ifndef BB_SOLVERS_LOOP_COMMAND_LOOP_H
 #define BB_SOLVERS_LOOP_COMMAND_LOOP_H
 
@@ -46,114 +45,117 @@ extern "C" {
 #endif
 
 enum {
-    BB_COMMAND_MATRICES = 16,     ///< most matrices of a frame
-    BB_COMMAND_DELAY_MOST = 1000, ///< frames
-    BB_COMMAND_AHEAD = 16,        ///< most frames that are posted and not yet taken
-    BB_COMMAND_DEVICES = 8,       ///< most that share the rows
+    BB_COMMAND_MATRICES = 16,     ///< most matrices per frame
+    BB_COMMAND_DELAY_MOST = 1000, ///< largest delay, in frames
+    BB_COMMAND_AHEAD = 16,        ///< most pending frames
+    BB_COMMAND_DEVICES = 8,       ///< most devices that share the rows
 };
 
-/// How slopes are rounded before they are multiplied.
+/// Rounding of slopes before the product.
 typedef struct bb_command_rounding {
-    bb_format format; ///< fp64 and fp32: they are not
-    double step;      ///< above 0 in the place of a format: whole steps
-    double steps;     ///< from -steps to steps - 1, beyond which a slope is clipped
+    bb_format format; ///< fp64 and fp32: no rounding
+    double step;      ///< above 0: uniform steps instead of a format
+    double steps;     ///< slopes are clipped to -steps to steps - 1
 } bb_command_rounding;
 
-/// What a device of a loop multiplies; borrowed while it is created, but for the operators, which
-/// must outlive it.
+/// Matrices and controller of one device of a loop. Borrowed during creation; the operators must
+/// outlive the loop.
 typedef struct bb_command_system {
-    int matrix_count;                    ///< 1 to BB_COMMAND_MATRICES
-    bb_coded_operator *const *operators; ///< [matrix_count] of as many columns, on the device
-    const float *reference;              ///< [columns] NULL: zero
-    bb_index group_count;                ///< 0: means stay in the slopes
-    const bb_index *group_begin;         ///< [group_count + 1] of runs that cover the columns
-    const float *const *means;           ///< [matrix_count], each [rows][group_count]: M
-    const float *const *scales; ///< [matrix_count], each [columns]: c; NULL: there are none
+    int matrix_count; ///< 1 to BB_COMMAND_MATRICES
+    bb_coded_operator *const
+        *operators;              ///< [matrix_count] with equal numbers of columns, on the device
+    const float *reference;      ///< [columns] NULL: zero
+    bb_index group_count;        ///< 0: means remain in the slopes
+    const bb_index *group_begin; ///< [group_count + 1] starts of groups that cover all columns
+    const float *const *means;   ///< [matrix_count], each [rows][group_count]: M
+    const float *const *scales;  ///< [matrix_count], each [columns]: c; NULL: none
     bb_command_rounding rounding;
     double gain;    ///< above 0 and at most 1
     bb_index delay; ///< 0 to BB_COMMAND_DELAY_MOST
 } bb_command_system;
 
-/// Parts of a frame that are timed.
+/// Timed stages of a frame.
 typedef enum bb_command_stage {
-    BB_COMMAND_SLOPES,  ///< reference, means and rounding; on a GPU from the slopes' copy on
+    BB_COMMAND_SLOPES,  ///< reference, means and rounding; on a GPU from the copy of the slopes on
     BB_COMMAND_PRODUCT, ///< products
-    BB_COMMAND_CONTROL, ///< means' part, controller, commands; on a GPU up to their copy
+    BB_COMMAND_CONTROL, ///< product with the means, controller, commands; on a GPU up to their copy
     BB_COMMAND_STAGES,
 } bb_command_stage;
 
-/// What a frame was.
+/// Report of a frame.
 typedef struct bb_command_frame {
     double seconds[BB_COMMAND_STAGES];
-    int64_t begin_ns, end_ns; ///< by the device's clock: its release seen, its commands out
-    bool slopes_finite, products_finite; ///< both, or the commands are held
+    int64_t begin_ns, end_ns;            ///< on the device clock: release seen, commands written
+    bool slopes_finite, products_finite; ///< if either is false, the commands are held
 } bb_command_frame;
 
 typedef struct bb_command_part bb_command_part;
 
-/// Read-only to users.
+/// State of a loop; read-only for users.
 typedef struct bb_command_loop {
     int devices, matrices;
     unsigned long long posted, taken; ///< frames
     bb_command_part *parts[BB_COMMAND_DEVICES];
-    bb_index rows[BB_COMMAND_DEVICES][BB_COMMAND_MATRICES]; ///< of a device and matrix
-    int64_t ahead_ns[BB_COMMAND_DEVICES]; ///< lead of a clock over the first one's
-    bool has_release[BB_COMMAND_AHEAD];   ///< frame f, at f modulo BB_COMMAND_AHEAD
+    bb_index rows[BB_COMMAND_DEVICES][BB_COMMAND_MATRICES]; ///< for each device and matrix
+    int64_t ahead_ns[BB_COMMAND_DEVICES]; ///< lead of each clock over the first one
+    bool has_release[BB_COMMAND_AHEAD];   ///< release time of frame f, at f modulo BB_COMMAND_AHEAD
 } bb_command_loop;
 
-/// Rows that a device has of a matrix.
+/// Rows of a matrix that belong to a device.
 typedef struct bb_command_share {
     bb_index first, count;
 } bb_command_share;
 
-/// Rows of device `which` of `devices`: runs in their order, whose counts differ by one at most.
+/// Rows of device `which` of `devices`: consecutive ranges whose sizes differ by at most one.
 bb_command_share bb_command_share_of(bb_index rows, int devices, int which);
 
-/// Readies a loop, v and delayed commands zero. systems[d] is what device d multiplies: operators
-/// of its rows and their means, all else alike. Errors: BB_INVALID (shapes that do not fit, groups
-/// that do not cover the columns, a gain or delay or number of devices out of range, shares of
-/// different matrices), BB_UNSUPPORTED (a device that has none, operators of another), BB_MEMORY,
-/// BB_DEVICE. Owner: the caller.
+/// Creates a loop with zero v and zero delayed commands. systems[d] describes device d: operators
+/// of its rows and their factors of means; everything else is equal. Errors: BB_INVALID (shapes
+/// that do not fit, groups that do not cover the columns, a gain, delay or number of devices out of
+/// range, shares of different matrices), BB_UNSUPPORTED (a device without an implementation,
+/// operators of another device), BB_MEMORY, BB_DEVICE. Owner: the caller.
 BB_CHECKED bb_status bb_command_loop_create(int devices, bb_device *const *device,
                                             const bb_command_system *systems,
                                             bb_command_loop **out);
 void bb_command_loop_destroy(bb_command_loop **loop);
 
-/// Puts slopes [columns] where those of the next frame to be posted arrive, for each device: the
-/// host's memory, pinned for a GPU.
+/// Copies slopes [columns] into the slot of the next frame to be posted, for each device: host
+/// memory, pinned for a GPU.
 void bb_command_loop_set_slopes(bb_command_loop *loop, const float *slopes);
 
-/// Copies the commands of the frame that was taken last, zero before the first: of the first matrix
-/// by ascending row, then of the next. `out` [rows of all matrices].
+/// Copies the commands of the last received frame, zero before the first: ascending rows of the
+/// first matrix, then of the next. `out` [rows of all matrices].
 void bb_command_loop_commands(const bb_command_loop *loop, float *out);
 
-/// Reads again what clocks differ by; v and delayed commands are zero then. Errors: a frame's.
+/// Measures the clock offsets again; resets v and delayed commands to zero. Errors: those of a
+/// frame.
 BB_CHECKED bb_status bb_command_loop_read_clocks(bb_command_loop *loop);
 
-/// Queues the next frame of GPUs, which then waits for its post: until that, or a reset, nothing
-/// else may use the devices. Nothing to do on the cpu. Errors: BB_DEVICE.
+/// Queues the next frame on GPUs, where it waits until it is posted. Until then, or until a reset,
+/// nothing else may use the devices. Does nothing on the cpu. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_command_loop_arm(bb_command_loop *loop);
 
-/// Hands over the next frame with the slopes that lie in its place: it begins after the frames
-/// before it, at once or when the device's clock comes to `release_ns` (0: at once). The cpu's work
-/// is done when it is taken. Errors: BB_INVALID (BB_COMMAND_AHEAD frames are not taken), BB_DEVICE.
+/// Posts the next frame with the slopes in its slot. It starts after the previous frames, at once
+/// or when the device clock reaches `release_ns` (0: at once). The cpu computes it in
+/// bb_command_loop_wait. Errors: BB_INVALID (BB_COMMAND_AHEAD frames are pending), BB_DEVICE.
 BB_CHECKED bb_status bb_command_loop_post(bb_command_loop *loop, int64_t release_ns);
 
-/// Waits for the oldest frame that is posted: that of the device which took longest from its
-/// release, in the first one's clock. Errors: BB_INVALID (there is none), the products', BB_DEVICE.
+/// Waits for the oldest pending frame. Reports the device that took longest from its release, in
+/// the first device's clock. Errors: BB_INVALID (no frame is pending), those of the products,
+/// BB_DEVICE.
 BB_CHECKED bb_status bb_command_loop_wait(bb_command_loop *loop, bb_command_frame *out);
 
-/// Posts a frame and takes it. Errors: theirs, BB_INVALID (a frame is posted already).
+/// Posts a frame and receives it. Errors: those of both, BB_INVALID (a frame is pending already).
 BB_CHECKED bb_status bb_command_loop_step(bb_command_loop *loop, int64_t release_ns,
                                           bb_command_frame *out);
 
-/// v and delayed commands zero again; frames that are posted are lost, those that have not begun to
-/// wait for their time do not wait for it. All devices are reset, the first failure is returned.
-/// Errors: BB_DEVICE.
+/// Resets v and delayed commands to zero. Pending frames are lost, and those that wait for their
+/// release time stop waiting. All devices are reset; the first failure is returned. Errors:
+/// BB_DEVICE.
 BB_CHECKED bb_status bb_command_loop_reset(bb_command_loop *loop);
 
-/// What a loop takes beside its operators, for so many slopes, commands in all, groups, and
-/// matrices with scales; on each GPU what one of them does.
+/// Memory of a loop without its operators, for these numbers of slopes, total commands, groups, and
+/// matrices with scales; device bytes are per GPU.
 bb_need bb_command_loop_need(double slopes, double commands, double groups, double scaled,
                              bb_index delay, bb_device_kind device, double devices);
 

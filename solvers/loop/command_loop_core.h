@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scalar parts of a frame (command_loop.h) in the common subset of C and CUDA, so that both give
-// the same bits. No product is fused with a sum.
+// Scalar parts of a frame (command_loop.h) in the common subset of C and CUDA, so that both are
+// bit-identical. No product is fused with a sum.
 #ifndef BB_SOLVERS_LOOP_COMMAND_LOOP_CORE_H
 #define BB_SOLVERS_LOOP_COMMAND_LOOP_CORE_H
 
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/// A slope as a whole number of steps, ties to even, clipped to [-steps, steps - 1] of them.
+/// Rounds a slope to a whole number of steps, ties to even, clipped to [-steps, steps - 1] steps.
 BB_DEVICE_FUNCTION
 float bb_command_loop_round(float slope, double step, double steps)
 {
@@ -19,7 +19,8 @@ float bb_command_loop_round(float slope, double step, double steps)
     return (float)(number * step);
 }
 
-/// v after a frame: v + g (y - v), which stays y where v is y, and is y for g = 1.
+/// v after a frame: v + g (y - v). The form leaves v unchanged if y = v and gives exactly y for g =
+/// 1.
 BB_DEVICE_FUNCTION
 double bb_command_loop_advance(double v, double y, double gain)
 {

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A frame of solvers/loop/command_loop.h on a GPU, one captured graph of these kernels.
+// A frame of solvers/loop/command_loop.h on a GPU: one captured graph of these kernels.
 //
-// - take_slopes, a block a group: the release, slopes from the host's pinned memory less the
-//   reference, means, rounding.
-// - Products (bb_coded_operator_queue), of up to three matrices that are alike at once; where
-//   columns have scales one by one, each after divide_slopes.
-// - advance: what multiplies means, in fp64, and whether all is finite; controller, delay, commands
-//   to the host's pinned memory, and the report.
+// - take_slopes, one block per group: waits for the release, then subtracts the reference from
+//   slopes in pinned host memory, subtracts means, rounds.
+// - Products (bb_coded_operator_queue) of up to three equally shaped matrices at once; if columns
+//   have scales, one by one, each after divide_slopes.
+// - advance: adds the product with the means in fp64 and checks for finite values; controller,
+//   delay, commands to pinned host memory, and the report.
 //
-// take_slopes starts when the frame before is over. Each of the others may start while the one
-// before runs (programmatic dependent launch), and waits for it, or for what products count, before
-// it reads or writes what the frame changes. So while take_slopes waits for the release the blocks
-// of the first product are there, on all multiprocessors that it leaves free, and have filled their
-// shared memory with matrix, 200 kB each.
+// take_slopes starts when the previous frame has ended. Each of the others may start while its
+// predecessor runs (programmatic dependent launch). It waits for its predecessor, or for the
+// counters of the products, before it reads or writes data that changes within the frame. While
+// take_slopes waits for the release, blocks of the first product are already resident on the free
+// multiprocessors and have filled their shared memory with matrix data, 200 kB each.
 //
 // Floors at 4,092 x 19,078: slopes cross the link once, 76 kB, commands 16 kB; means of 18 groups
 // multiply 0.3 MB, the matrix has 44 to 312 MB. The host polls the report, which the last block of
-// the last kernel writes. A launch costs 8 to 10 us, which a frame that is queued ahead has behind
-// it: its first kernel polls the host's memory for its release.
+// the last kernel writes. A launch costs 8 to 10 us, which is hidden for a frame that is queued
+// ahead: its first kernel polls host memory for its release.
 //
-// Graphs of a stream run one after the other, so what is on the device serves all frames; what is
-// in the host's memory has a place for each of BB_COMMAND_AHEAD.
+// Graphs of a stream run one after the other, so all frames share the same device memory; buffers
+// in host memory have a slot for each of BB_COMMAND_AHEAD frames.
 #include "core/device/device_cuda.h"
 #include "solvers/loop/command_loop_cuda.h"
 #include "solvers/loop/command_loop_parts.h"
@@ -41,8 +41,8 @@ struct cuda_loop {
     frame_report *report = nullptr;   // [BB_COMMAND_AHEAD]
     frame_release *release = nullptr; // [BB_COMMAND_AHEAD]
     cudaGraphExec_t plan = nullptr;
-    unsigned long long queued = 0; // frames, one more than are posted where one is armed
-    std::vector<void *> blocks;    // of device memory
+    unsigned long long queued = 0; // frames: one more than posted if one is armed
+    std::vector<void *> blocks;    // device allocations
 };
 
 cuda_loop *state_of(const bb_command_part *loop)
@@ -66,7 +66,7 @@ bb_status take_values(const bb_command_part *loop, bb_index count, Value **out)
     return BB_OK;
 }
 
-// A copy on the device.
+// Copies values to the device.
 template <class Value>
 bb_status put(const bb_command_part *loop, const Value *source, bb_index count, const Value **out)
 {
@@ -81,7 +81,7 @@ bb_status put(const bb_command_part *loop, const Value *source, bb_index count, 
     return BB_OK;
 }
 
-// Columns of a block: a group's, or as many as few threads hold.
+// Columns per block: those of a group, or as many as a small block can process.
 bb_status put_runs(const bb_command_part *loop, const bb_command_system *system)
 {
     frame_view *view = &state_of(loop)->view;
@@ -148,7 +148,7 @@ format_rounding rounding_to(bb_format format)
             info->saturates ? largest : INFINITY};
 }
 
-// A ring in the host's memory, zero, and its address on the device.
+// Maps a zeroed ring in host memory into the device's address space.
 template <class Value> bb_status share_ring(Value **out, void **address)
 {
     BB_CUDA_TRY(cudaHostAlloc(reinterpret_cast<void **>(out), BB_COMMAND_AHEAD * sizeof(Value),
@@ -158,7 +158,7 @@ template <class Value> bb_status share_ring(Value **out, void **address)
     return BB_OK;
 }
 
-// The device's addresses of what the host shares with it.
+// Maps all host memory that is shared with the device.
 bb_status share(bb_queue *, bb_index, bb_index, void *arguments)
 {
     const bb_command_part *loop = static_cast<const bb_command_part *>(arguments);
@@ -175,7 +175,7 @@ bb_status share(bb_queue *, bb_index, bb_index, void *arguments)
     return BB_OK;
 }
 
-// How many matrices from `first` on a launch multiplies: those alike, with one x.
+// Number of matrices from `first` on that one launch multiplies: equal shapes, same x.
 int count_together(const bb_command_part *loop, int first)
 {
     int count = 1;
@@ -187,7 +187,7 @@ int count_together(const bb_command_part *loop, int first)
     return count;
 }
 
-// The kernels of a frame, on a stream that is being captured.
+// Queues the kernels of a frame on a stream that is being captured.
 bb_status queue_frame(const bb_command_part *loop, cudaStream_t stream)
 {
     const frame_view &view = state_of(loop)->view;
@@ -224,34 +224,34 @@ bb_status launch_graph(bb_queue *queue, bb_index, bb_index, void *arguments)
     return BB_OK;
 }
 
-// Whether the frame that is taken next has reported.
+// True if the next frame to be received has been reported.
 bool is_done(const bb_command_part *loop)
 {
-    // Read the report only after the frame is done.
+    // Acquire, so that the report is read only after the frame is done.
     const frame_report *report = state_of(loop)->report + bb_command_loop_turn(loop->taken);
     return __atomic_load_n(&report->done, __ATOMIC_ACQUIRE) > loop->taken;
 }
 
-// Names a failure of what was queued while the host waits.
+// Reports a device error while the host waits.
 bb_status query(bb_queue *queue, bb_index, bb_index, void *arguments)
 {
     const bb_command_part *loop = static_cast<const bb_command_part *>(arguments);
     const cudaError_t error = cudaStreamQuery(bb_queue_stream(queue));
     if (error == cudaErrorNotReady) {
-        (void)cudaGetLastError(); // or the next launch that is checked would find it
+        (void)cudaGetLastError(); // clear the error, or the next checked launch would report it
         return BB_OK;
     }
     BB_CUDA_TRY(error);
     if (!is_done(loop)) {
         return bb_status_set(BB_DEVICE, __FILE__, __LINE__,
-                             "loop of frames: the device is idle after %llu of %llu frames",
+                             "command loop: the device is idle after %llu of %llu frames",
                              loop->taken, state_of(loop)->queued);
     }
     return BB_OK;
 }
 
-const bb_kernel share_kernel = {"memory of a loop of frames", 1, {nullptr, share}};
-const bb_kernel capture_kernel = {"capture of a frame", 1, {nullptr, capture}};
+const bb_kernel share_kernel = {"memory of the command loop", 1, {nullptr, share}};
+const bb_kernel capture_kernel = {"graph capture of a frame", 1, {nullptr, capture}};
 const bb_kernel graph_kernel = {"frame", 1, {nullptr, launch_graph}};
 const bb_kernel query_kernel = {"wait for a frame", 1, {nullptr, query}};
 
@@ -260,7 +260,7 @@ bb_status check_operators(const bb_command_part *loop)
     bb_status status = BB_OK;
     for (int t = 0; t < loop->matrix_count; ++t) {
         BB_REQUIRE(bb_coded_operator_multiply(loop->operators[t]) == BB_FORMAT_FP32, BB_UNSUPPORTED,
-                   "products of matrix %d in %s: a frame on a GPU multiplies in fp32", t,
+                   "matrix %d has %s products; frames on a GPU support fp32 products only", t,
                    bb_format_names[bb_coded_operator_multiply(loop->operators[t])]);
     }
 done:
@@ -315,7 +315,7 @@ bb_status cuda_arm(bb_command_part *loop)
     return BB_OK;
 }
 
-// Releases frame `frame`, whether it is queued or is going to be; 0 ns: at once.
+// Releases frame `frame`, queued or not; 0 ns: at once.
 void release_frame(const bb_command_part *loop, unsigned long long frame, int64_t ns)
 {
     frame_release *release = state_of(loop)->release + bb_command_loop_turn(frame);
@@ -332,7 +332,7 @@ bb_status cuda_post(bb_command_part *loop, int64_t release_ns)
 // Waits for the report of frame `taken`.
 bb_status await_report(bb_command_part *loop)
 {
-    // Now and then the device is asked whether it failed.
+    // Every 2^20 polls the device is queried for errors.
     for (unsigned long long k = 1; !is_done(loop); ++k) {
         if (k % (1U << 20U) == 0) {
             BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &query_kernel, 1, loop));
@@ -357,11 +357,12 @@ bb_status cuda_take(bb_command_part *loop, bb_command_frame *out)
     return BB_OK;
 }
 
-// Takes what is posted, then releases and takes what is armed: its place may be that of the oldest.
+// Receives posted frames, then releases and receives an armed one, which may share a slot with the
+// oldest posted frame.
 bb_status drain(bb_command_part *loop)
 {
     for (unsigned long long frame = loop->taken; frame < loop->posted; ++frame) {
-        release_frame(loop, frame, 0); // at once, those that have not read their time
+        release_frame(loop, frame, 0); // release frames that have not yet read their release time
     }
     for (; loop->taken < state_of(loop)->queued; loop->taken += 1) {
         if (loop->taken == loop->posted) {
@@ -395,7 +396,7 @@ void cuda_close(bb_command_part *loop)
         return;
     }
     if (drain(loop) != BB_OK) {
-        bb_status_clear(); // a device that failed has no frame that waits
+        bb_status_clear(); // a failed device has no waiting frame
     }
     if (state->plan != nullptr) {
         (void)cudaGraphExecDestroy(state->plan);

@@ -43,8 +43,8 @@ __device__ __forceinline__ float round_slope(const frame_view &view, float slope
     return copysignf(rounded > view.format.largest ? view.format.overflow : rounded, slope);
 }
 
-// Where the frame that runs lies in rings of the host's memory. The count moves on when the last
-// block of its last kernel has ended.
+// Slot of the current frame in the rings of host memory. The count is incremented after the last
+// block of the frame's last kernel has ended.
 __device__ __forceinline__ bb_index place_of_frame(const frame_view &view)
 {
     return static_cast<bb_index>(*view.frames % BB_COMMAND_AHEAD);
@@ -59,7 +59,7 @@ __device__ __forceinline__ double sum_over_warp(double value)
     return value;
 }
 
-// The sum over a block in a fixed order, for all its threads.
+// Sum over a block in a fixed order, returned to all its threads.
 template <int THREADS> __device__ double sum_over_block(double value)
 {
     constexpr int warps = THREADS / lanes;
@@ -74,14 +74,14 @@ template <int THREADS> __device__ double sum_over_block(double value)
     return sum_over_warp(lane < warps ? sums[lane] : 0.0);
 }
 
-// Whether the caller's block is the last of its kernel to come here, told to all its threads; what
-// all blocks wrote is seen then.
+// True, in all threads of a block, if it is the last block of its kernel to arrive; the writes of
+// all other blocks are then visible.
 __device__ __forceinline__ bool ends_kernel(unsigned *blocks)
 {
     __shared__ bool is_last;
     __syncthreads();
     if (threadIdx.x == 0) {
-        __threadfence_system(); // what the host reads too
+        __threadfence_system(); // system scope, because the host reads the results
         is_last = atomicAdd(blocks, 1U) == gridDim.x - 1U;
         if (is_last) {
             *blocks = 0;
@@ -92,8 +92,8 @@ __device__ __forceinline__ bool ends_kernel(unsigned *blocks)
     return is_last;
 }
 
-// Holds a block until its frame is released. One block reads the host's memory and tells the
-// others: of many readers the host's own write would have to wait.
+// Makes a block wait for the release of its frame. Only one block polls host memory and informs the
+// others, because many readers would delay the host's write.
 __device__ __forceinline__ void await_release(const frame_view &view)
 {
     if (threadIdx.x == 0) {
@@ -119,7 +119,7 @@ __device__ __forceinline__ void await_release(const frame_view &view)
     __syncthreads();
 }
 
-// Five of the smaller blocks on a multiprocessor: 48 registers a thread.
+// Five blocks of few_threads per multiprocessor: 48 registers a thread.
 template <int THREADS>
 __global__ void __launch_bounds__(THREADS, THREADS == few_threads ? 5 : 1)
     take_slopes(const __grid_constant__ frame_view view)
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(THREADS, THREADS == few_threads ? 5 : 1)
     const bb_index begin = view.begin[blockIdx.x];
     const bb_index end = view.begin[blockIdx.x + 1];
     const bb_index first = begin + threadIdx.x;
-    const bool fits = end - begin <= stride; // in registers
+    const bool fits = end - begin <= stride; // slopes fit in registers
     const float *slopes = view.slopes + place_of_frame(view) * view.slope_stride;
     float x[thread_slopes] = {};
     bool bad = false;
@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(THREADS, THREADS == few_threads ? 5 : 1)
     }
 }
 
-// x over the scales of matrix t.
+// Divides x by the scales of matrix t.
 __global__ void __launch_bounds__(command_threads)
     divide_slopes(const __grid_constant__ frame_view view, int t)
 {
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(command_threads)
     }
 }
 
-// The product of a command with what its means multiply.
+// Product of one command, including the means.
 __device__ __forceinline__ double whole_product(const frame_view &view, bb_index i)
 {
     double y = view.y[i];
@@ -211,7 +211,7 @@ __device__ __forceinline__ double whole_product(const frame_view &view, bb_index
     return y;
 }
 
-// Command `i` of state v on its way out: at once, or among those that are late.
+// Writes command `i` of state v: to the output, or to the delay line.
 __device__ __forceinline__ void put_command(const frame_view &view, bb_index i, double v)
 {
     float *const target = view.delay == 0 ? view.out + place_of_frame(view) * view.command_stride
@@ -219,7 +219,7 @@ __device__ __forceinline__ void put_command(const frame_view &view, bb_index i, 
     target[i] = static_cast<float>(v);
 }
 
-// Report of a frame to the host; the count comes last.
+// Reports a frame to the host; the count is written last.
 __device__ void report_frame(const frame_view &view)
 {
     frame_now *now = view.now;
@@ -242,8 +242,8 @@ __device__ void report_frame(const frame_view &view)
     *static_cast<volatile unsigned long long *>(&report->done) = done;
 }
 
-// Whether all products are finite is known when the last block ends: until then the frame's state
-// stands beside the one before, which holds if one is not.
+// Only the last block knows whether all products are finite. Until then the new state is kept in a
+// second buffer, so that the previous one remains if a product is not finite.
 __global__ void __launch_bounds__(command_threads) advance(const __grid_constant__ frame_view view)
 {
     const bb_index i = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
@@ -282,8 +282,8 @@ __global__ void __launch_bounds__(command_threads) advance(const __grid_constant
     }
 }
 
-// Launches a kernel of so many threads, which may start while the one before is under way where it
-// can wait for it.
+// Launches a kernel with this number of threads. Where the device supports it, the kernel may start
+// while its predecessor runs.
 template <class... Arguments>
 bb_status launch_early(void (*kernel)(Arguments...), bb_index items, cudaStream_t stream,
                        Arguments... arguments)

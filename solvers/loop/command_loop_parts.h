@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device's part of a loop, for command_loop.c and its twins alone.
+// Per-device part of a command loop, for command_loop.c and its device implementations only.
 #ifndef BB_SOLVERS_LOOP_COMMAND_LOOP_PARTS_H
 #define BB_SOLVERS_LOOP_COMMAND_LOOP_PARTS_H
 
@@ -18,32 +18,33 @@ struct bb_command_part {
     bb_index row[BB_COMMAND_MATRICES + 1]; // first command of a matrix
     bb_command_rounding rounding;
     double gain;
-    // Frame f lies at place f modulo BB_COMMAND_AHEAD, its own once f - BB_COMMAND_AHEAD is taken.
-    float *slopes, *commands; // [BB_COMMAND_AHEAD][stride of count], of bb_device_host_allocate
+    // Frame f uses slot f modulo BB_COMMAND_AHEAD, free once frame f - BB_COMMAND_AHEAD has been
+    // received.
+    float *slopes, *commands; // [BB_COMMAND_AHEAD][stride of count], from bb_device_host_allocate
     unsigned long long posted, taken; // frames
-    void *state;                      // of the device's loop
+    void *state;                      // state of the device implementation
 };
 
-/// The parts of one kind of device. `open` may take everything of a system; after a failure of it
-/// `close` is called.
+/// Operations of one kind of device. `open` may keep any member of the system; if it fails, `close`
+/// is called.
 typedef struct bb_command_twin {
     bb_status (*open)(bb_command_part *loop, const bb_command_system *system);
-    bb_status (*arm)(bb_command_part *loop);                      // NULL: there is nothing to queue
-    bb_status (*post)(bb_command_part *loop, int64_t release_ns); // frame `posted`
-    bb_status (*take)(bb_command_part *loop, bb_command_frame *out); // frame `taken`
-    bb_status (*reset)(bb_command_part *loop);                       // also takes what is posted
+    bb_status (*arm)(bb_command_part *loop);                         // NULL: nothing to queue
+    bb_status (*post)(bb_command_part *loop, int64_t release_ns);    // posts frame `posted`
+    bb_status (*take)(bb_command_part *loop, bb_command_frame *out); // receives frame `taken`
+    bb_status (*reset)(bb_command_part *loop);                       // also receives posted frames
     void (*close)(bb_command_part *loop);
 } bb_command_twin;
 
-/// Places of `count` floats begin on lines of 128 bytes: a warp that reads over the link asks for
-/// one, or for two where it does not begin on one.
+/// Slots of `count` floats begin on lines of 128 bytes: a warp that reads over the link needs one
+/// line if its data is aligned, otherwise two.
 static inline bb_index bb_command_loop_stride(bb_index count)
 {
     const bb_index line = 32;
     return (count + line - 1) / line * line;
 }
 
-/// Whose turn it is of BB_COMMAND_AHEAD, and where frame `frame` lies in a ring of `count` floats.
+/// Slot of frame `frame`, and its first element in a ring of `count` floats.
 static inline bb_index bb_command_loop_turn(unsigned long long frame)
 {
     return (bb_index)(frame % BB_COMMAND_AHEAD);
@@ -53,7 +54,7 @@ static inline bb_index bb_command_loop_place(unsigned long long frame, bb_index 
     return bb_command_loop_turn(frame) * bb_command_loop_stride(count);
 }
 
-extern const bb_command_twin bb_command_loop_cuda_twin; ///< of builds with CUDA
+extern const bb_command_twin bb_command_loop_cuda_twin; ///< only in builds with CUDA
 
 #ifdef __cplusplus
 }

@@ -8,11 +8,11 @@
 
 using namespace control_loop;
 
-// A period, on the host.
+// Host data of a period.
 struct host_period {
     bb_index set, light_steps, steps;
     std::vector<int32_t> window;
-    period_view *device_view; // on the device
+    period_view *device_view; // copy on the device
 };
 
 struct bb_control_loop {
@@ -24,9 +24,9 @@ struct bb_control_loop {
     loop_view view;
     float *states[2];
     loop_watch watch;
-    int parity;                 // of the next step
-    bb_index period, step;      // where the host is
-    std::vector<void *> blocks; // of device memory
+    int parity;                 // index of the next step
+    bb_index period, step;      // period of the next step
+    std::vector<void *> blocks; // device allocations
     std::vector<host_period> periods;
     graph_system system;
     loop_graphs graphs;
@@ -42,7 +42,7 @@ bb_status take(bb_control_loop *loop, size_t bytes, void **out)
     return BB_OK;
 }
 
-// A copy on the device.
+// Copies values to the device.
 template <class Value>
 bb_status put(bb_control_loop *loop, const Value *source, bb_index count, const Value **out)
 {
@@ -90,35 +90,35 @@ bb_status put_rows(bb_control_loop *loop, const bb_csr *csr, device_rows *out, d
 bb_status check_system(const bb_loop_system *system)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(system->a->rows == system->a->columns && system->w->columns <= system->a->rows,
-               BB_INVALID,
-               "control loop: A %td x %td, W %td x %td, expected A square and W to read "
-               "some of its unknowns",
-               system->a->rows, system->a->columns, system->w->rows, system->w->columns);
+    BB_REQUIRE(
+        system->a->rows == system->a->columns && system->w->columns <= system->a->rows, BB_INVALID,
+        "control loop: A is %td x %td and W is %td x %td; A must be square and W no wider than A",
+        system->a->rows, system->a->columns, system->w->rows, system->w->columns);
     BB_REQUIRE(system->axes >= 1 && system->axes <= BB_CODED_TOGETHER && system->set_count >= 1 &&
                    system->window_rows >= 1 && system->points >= 0,
-               BB_INVALID, "control loop: %d axes and %td sets, expected 1 to %d and one at least",
+               BB_INVALID,
+               "control loop: %d axes and %td sets; expected 1 to %d axes and at least one set and "
+               "window row",
                system->axes, system->set_count, static_cast<int>(BB_CODED_TOGETHER));
     for (bb_index i = 0; i < system->set_count * system->axes; ++i) {
         const bb_coded_operator *one = system->operators[i];
-        BB_REQUIRE(
-            bb_coded_operator_columns(one) == system->w->rows &&
-                bb_coded_operator_rows(one) >= system->window_rows &&
-                bb_coded_operator_rows(one) == bb_coded_operator_rows(system->operators[0]),
-            BB_INVALID,
-            "control loop: matrix %td of %td x %td, expected the %td cells of W and rows for "
-            "a window of %td",
-            i, bb_coded_operator_rows(one), bb_coded_operator_columns(one), system->w->rows,
-            system->window_rows);
+        BB_REQUIRE(bb_coded_operator_columns(one) == system->w->rows &&
+                       bb_coded_operator_rows(one) >= system->window_rows &&
+                       bb_coded_operator_rows(one) == bb_coded_operator_rows(system->operators[0]),
+                   BB_INVALID,
+                   "control loop: matrix %td is %td x %td; it needs %td columns (cells of W) and "
+                   "at least %td rows (window)",
+                   i, bb_coded_operator_rows(one), bb_coded_operator_columns(one), system->w->rows,
+                   system->window_rows);
         BB_REQUIRE(bb_coded_operator_multiply(one) == BB_FORMAT_FP32, BB_INVALID,
-                   "control loop: products of matrix %td in %s, expected fp32", i,
+                   "control loop: matrix %td has %s products, expected fp32", i,
                    bb_format_names[bb_coded_operator_multiply(one)]);
     }
 done:
     return status;
 }
 
-// b in fp32.
+// Copies b to the device in fp32.
 bb_status put_diagonal(bb_control_loop *loop, const bb_loop_system *system)
 {
     std::vector<float> narrow(static_cast<size_t>(system->a->rows));
@@ -138,7 +138,7 @@ bb_status build(bb_control_loop *loop, const bb_loop_system *system)
     BB_RETURN_IF_FAILED(put_rows(loop, system->w, &view->w, &w_bytes));
     if (view->w.long_rows > 0) {
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "control loop: a row of W of more than %d entries",
+                             "control loop: a row of W has more than %d entries",
                              static_cast<int>(BB_SLICED_LONG));
     }
     BB_RETURN_IF_FAILED(put_diagonal(loop, system));
@@ -199,7 +199,7 @@ bb_status launch_graph(bb_queue *stream, bb_index, bb_index, void *arguments)
     return BB_OK;
 }
 
-// Outputs zero, and the period the running one.
+// Zeroes the outputs and makes the period current.
 bb_status launch_begin(bb_queue *on, bb_index, bb_index, void *arguments)
 {
     const bb_control_loop *loop = static_cast<const bb_control_loop *>(arguments);
@@ -211,16 +211,18 @@ bb_status launch_begin(bb_queue *on, bb_index, bb_index, void *arguments)
 }
 
 const bb_kernel graph_kernel = {"step of a control loop", 1, {nullptr, launch_graph}};
-const bb_kernel begin_kernel = {"begin of a period", 1, {nullptr, launch_begin}};
+const bb_kernel begin_kernel = {"start of a period", 1, {nullptr, launch_begin}};
 
 bb_status check_outputs(const bb_control_loop *loop, const bb_loop_period *period)
 {
     bb_status status = BB_OK;
     for (bb_index step = 0; step < period->light_steps; ++step) {
-        BB_REQUIRE(period->window[step] >= 0 &&
-                       period->window[step] + loop->window_rows <= loop->matrix_rows,
-                   BB_INVALID, "step %td of a period: window of %td rows from %d of %td", step,
-                   loop->window_rows, static_cast<int>(period->window[step]), loop->matrix_rows);
+        BB_REQUIRE(
+            period->window[step] >= 0 &&
+                period->window[step] + loop->window_rows <= loop->matrix_rows,
+            BB_INVALID,
+            "step %td of a period: window of %td rows from row %d exceeds the matrix of %td rows",
+            step, loop->window_rows, static_cast<int>(period->window[step]), loop->matrix_rows);
     }
     for (bb_index k = 0; k < period->output_begin[period->light_steps]; ++k) {
         const bb_loop_output *output = &period->output[k];
@@ -228,8 +230,10 @@ bb_status check_outputs(const bb_control_loop *loop, const bb_loop_period *perio
         for (int corner : output->corner) {
             inside = inside && corner >= 0 && corner < loop->window_rows;
         }
-        BB_REQUIRE(inside, BB_INVALID, "output %td of a control loop: point %d of %td", k,
-                   static_cast<int>(output->point), loop->points);
+        BB_REQUIRE(
+            inside, BB_INVALID,
+            "output %td of a control loop: point %d of %td points or a window row is out of range",
+            k, static_cast<int>(output->point), loop->points);
     }
 done:
     return status;
@@ -241,11 +245,13 @@ bb_status check_period(const bb_control_loop *loop, const bb_loop_period *period
     bb_index light = period->light_steps;
     BB_REQUIRE(period->set >= -1 && period->set < loop->set_count && light >= 0 &&
                    period->dark_steps >= 0,
-               BB_INVALID, "period of a control loop: set %td of %td, %td light and %td dark steps",
+               BB_INVALID,
+               "control loop period: set %td of %td sets, %td light or %td dark steps out of range",
                period->set, loop->set_count, light, period->dark_steps);
     for (bb_index k = 0; k < period->input_begin[light]; ++k) {
         BB_REQUIRE(period->input_where[k] >= 0 && period->input_where[k] < loop->state_count,
-                   BB_INVALID, "input of a control loop: unknown %d of %td",
+                   BB_INVALID,
+                   "input of a control loop: unknown %d of %td unknowns is out of range",
                    static_cast<int>(period->input_where[k]), loop->state_count);
     }
     if (period->set >= 0) {
@@ -259,7 +265,7 @@ bb_status check_number(const bb_control_loop *loop, bb_index period)
 {
     if (period < 0 || period >= static_cast<bb_index>(loop->periods.size())) {
         return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                             "period %td of a control loop that has %zu", period,
+                             "period %td does not exist: the control loop has %zu periods", period,
                              loop->periods.size());
     }
     return BB_OK;
@@ -270,7 +276,7 @@ bb_status put_period(bb_control_loop *loop, const bb_loop_period *period)
     const bb_index light = period->light_steps;
     period_view view = {};
     const period_view *device_view = nullptr;
-    // Without products, windows and outputs are not read.
+    // Windows and outputs are not accessed without products.
     const std::vector<int32_t> none(static_cast<size_t>(light + 1), 0);
     const int32_t *window = period->set < 0 ? none.data() : period->window;
     const int32_t *output_begin = period->set < 0 ? none.data() : period->output_begin;
@@ -312,7 +318,7 @@ extern "C" bb_status bb_control_loop_create(bb_device *device, const bb_loop_sys
     BB_RETURN_IF_FAILED(check_system(system));
     bb_control_loop *loop = new bb_control_loop();
     loop->device = device;
-    loop->period = -1; // none has begun
+    loop->period = -1; // no period has begun
     loop->state_count = system->a->rows;
     loop->cells = system->w->rows;
     loop->window_rows = system->window_rows;
@@ -360,8 +366,8 @@ extern "C" bb_status bb_control_loop_use(bb_control_loop *loop, bb_index period,
     host_period &one = loop->periods[static_cast<size_t>(period)];
     if (one.set < 0 || set < 0 || set >= loop->set_count) {
         return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                             "set %td of %td for period %td of a control loop: expected one of "
-                             "them, for a period with products",
+                             "set %td of %td sets for period %td of a control loop: the set must "
+                             "exist and the period must have products",
                              set, loop->set_count, period);
     }
     BB_RETURN_IF_FAILED(capture_light(loop->system, set, one.window, &loop->graphs));
@@ -383,8 +389,8 @@ extern "C" bb_status bb_control_loop_step(bb_control_loop *loop)
     if (loop->period < 0 || period >= loop->periods.size() ||
         loop->step >= loop->periods[period].steps) {
         return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                             "step %td of period %td of a control loop: expected a period that has "
-                             "begun and has it",
+                             "step %td of period %td of a control loop: start the period first and "
+                             "stay within its steps",
                              loop->step, loop->period);
     }
     BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &graph_kernel, 1, loop));

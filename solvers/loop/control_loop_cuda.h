@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: arguments and launches of the kernels of a step of
-// solvers/loop/control_loop.h, its graphs and progress. Addresses are the device's.
+// For .cu files only: arguments and launches of the step kernels of solvers/loop/control_loop.h,
+// their graphs and progress. All addresses are device addresses.
 #ifndef BB_SOLVERS_LOOP_CONTROL_LOOP_CUDA_H
 #define BB_SOLVERS_LOOP_CONTROL_LOOP_CUDA_H
 
@@ -22,7 +22,7 @@ struct device_rows {
     const float *value, *long_value;
 };
 
-// An output as the device has it.
+// Device form of an output.
 struct output_entry {
     int32_t point;
     int32_t corner[4];
@@ -30,7 +30,7 @@ struct output_entry {
     double weight[4];
 };
 
-// A period on the device.
+// Device form of a period.
 struct period_view {
     int light_steps;
     const int32_t *input_begin, *input_where;
@@ -39,20 +39,21 @@ struct period_view {
     const output_entry *output;
 };
 
-// Where the loop is; but for stamps, written by the last kernel of a step and the start of a period
-// only.
+// Progress of the loop. Only the last kernel of a step and the start of a period write it, except
+// for the stamps.
 struct loop_now {
     period_view period;
     int step;
-    int32_t window_row; // of the step
+    int32_t window_row; // time stamps of the step
     unsigned long long stamps[BB_LOOP_STAGES];
 };
 
-// In memory of the host that the device writes.
+// Report in host memory, written by the device.
 struct loop_report {
-    unsigned long long done; // steps since the loop was made
+    unsigned long long done; // completed steps since creation
     unsigned long long clock;
-    unsigned long long stamps[BB_LOOP_KEPT][BB_LOOP_STAGES]; // of step k at k mod BB_LOOP_KEPT
+    unsigned long long stamps[BB_LOOP_KEPT]
+                             [BB_LOOP_STAGES]; // of step k at index k mod BB_LOOP_KEPT
 };
 
 // Arguments of every kernel of a step.
@@ -66,81 +67,81 @@ struct loop_view {
     int axes;
     bb_index window_rows, points;
     loop_now *now;
-    unsigned long long *steps; // done, on the device
+    unsigned long long *steps; // completed steps, in device memory
     loop_report *report;
     const float *b;
 };
 
-/// Refuses a device that these kernels are not made for.
+/// Returns an error for a device that these kernels do not support.
 bb_status check_device();
 
-/// Queue parts of a step; each may start while the one before is under way.
+/// Queue the kernels of a step; each may start while its predecessor runs.
 bb_status queue_state(const loop_view &view, cudaStream_t stream);
 bb_status queue_input(const loop_view &view, cudaStream_t stream);
 bb_status queue_reading(const loop_view &view, cudaStream_t stream);
-/// Outputs end a step with products, queue_end one without.
+/// queue_outputs ends a step with products, queue_end a step without.
 bb_status queue_outputs(const loop_view &view, cudaStream_t stream);
 bb_status queue_end(const loop_view &view, cudaStream_t stream);
 
-/// Makes a period the running one.
+/// Makes a period current.
 bb_status queue_begin(const period_view *period, loop_now *now, cudaStream_t stream);
 
-/// Waits for the device's clock; reports it.
+/// Waits for the device clock; reports its time.
 bb_status queue_hold(unsigned long long ns, cudaStream_t stream);
 bb_status queue_clock(loop_report *report, cudaStream_t stream);
 
-/// Progress of the steps and the device's clock, as the host sees them (loop_watch_cuda.cu).
+/// Host view of the completed steps and of the device clock (loop_watch_cuda.cu).
 struct loop_watch {
     bb_device *device;
-    loop_report *report, *on_device; // one memory, the host's
-    unsigned long long queued;       // steps
+    loop_report *report, *on_device; // addresses of the same host memory on host and device
+    unsigned long long queued;       // queued steps
 };
 
-/// The report, zero; `report` is its address on the device.
+/// Allocates a zeroed report; `report` is its device address.
 bb_status open_watch(bb_device *device, loop_watch *out, loop_report **report);
 void close_watch(loop_watch *watch);
 
-/// Steps that were queued and are not done.
+/// Number of queued steps that are incomplete.
 bb_index steps_left(const loop_watch *watch);
 
-/// Waits until at most `rest` of the queued steps are to be done: looks every `sleep_ns`, or polls
-/// where that is 0.
+/// Waits until at most `rest` of the queued steps are incomplete, sleeping `sleep_ns` between polls
+/// (0: none).
 bb_status await_steps(loop_watch *watch, bb_index rest, int64_t sleep_ns);
 
-/// Of the step `rest` before the last queued one.
+/// Time stamps of the step `rest` before the last queued one.
 bb_loop_stamps stamps_of(const loop_watch *watch, bb_index rest);
 
 bb_status hold_until(loop_watch *watch, uint64_t ns);
 bb_status read_clock(loop_watch *watch, uint64_t *ns);
 
-// Captured graphs of the steps (loop_graphs_cuda.cu): one for steps of the state alone, one for
-// steps with input, and one for steps with products for each set of matrices and each window where
-// the operators do not find it on the device; each for even and odd steps, between which old and
-// new state change places. Operators are borrowed.
+// Captured graphs of the steps (loop_graphs_cuda.cu): steps without input, with input, and with
+// products. Steps with products need one for each set of matrices, and one for each window if the
+// operators cannot read the window index on the device. Each exists for even and odd steps, which
+// swap old and new state. Operators are borrowed.
 struct graph_system {
     bb_device *device;
-    loop_view view;                      // state and next are each graph's own
+    loop_view view;                      // each graph has its own `state` and `next`
     float *states[2];                    // by parity
     bb_coded_operator *const *operators; // [sets][view.axes]
-    bool any_row;                        // products find their rows on the device
+    bool any_row;                        // operators read the window index on the device
 };
 
-// Set, first row of C (-1: the device knows), parity.
+// Key: set, first row of C (-1: read on the device), parity.
 using light_key = std::tuple<bb_index, int, int>;
 
 struct loop_graphs {
-    cudaGraphExec_t dark[2], heat[2]; // [parity]: state alone, state and input
+    cudaGraphExec_t dark[2], heat[2]; // [parity]: without input, with input
     std::map<light_key, cudaGraphExec_t> light;
 };
 
-/// Those of steps without products.
+/// Captures the graphs of steps without products.
 bb_status capture_graphs(const graph_system &system, loop_graphs *graphs);
 
-/// Those of steps with products of a set, for every window given, where they are not there yet.
+/// Captures the missing graphs of steps with products of one set, for all windows given.
 bb_status capture_light(const graph_system &system, bb_index set,
                         const std::vector<int32_t> &windows, loop_graphs *graphs);
 
-/// The graph of a step with products that was captured.
+/// Returns a captured graph of a step with products.
 cudaGraphExec_t light_graph(const graph_system &system, const loop_graphs &graphs, bb_index set,
                             int window, int parity);
 

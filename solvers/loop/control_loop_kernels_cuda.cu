@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of a step but for the products.
+// Kernels of a control-loop step, except for the products.
 //
 // Floors of a light step at the wafer's sizes (283k fine and 8k coarse unknowns, 256k cells, 0.5
-// mm): A 36 MB, W 15 MB, vectors 5 MB, which the last cache does not keep beside the matrices:
-// 12 us at 4.5 TB/s. Launches overlap (programmatic dependent launch): while state and reading are
-// under way the products' producers fill their rings.
+// mm): A 36 MB, W 15 MB, vectors 5 MB. They do not fit in the L2 cache together with the matrices:
+// 12 us at 4.5 TB/s. Launches overlap (programmatic dependent launch): while state and measurement
+// are computed, the producers of the products fill their rings.
 #include "solvers/gpu/hopper_cuda.h"
 #include "solvers/loop/control_loop_cuda.h"
 
@@ -36,7 +36,7 @@ __device__ __forceinline__ void begin_stage(const loop_view &view, bb_loop_stage
     }
 }
 
-// Loads of eight entries are under way at once; they are added in order.
+// Loads eight entries at the same time and adds them in order.
 __device__ __forceinline__ float short_row(const device_rows &rows, bb_index row, const float *x)
 {
     constexpr int ahead = 8;
@@ -79,7 +79,7 @@ __device__ __forceinline__ float long_row(const device_rows &rows, bb_index whic
     return sum;
 }
 
-// T' = A T: a thread a row, then a warp a long row.
+// T' = A T: one thread per row, then one warp per long row.
 __global__ void __launch_bounds__(threads) advance_state(const __grid_constant__ loop_view view)
 {
     begin_stage(view, BB_LOOP_STATE);
@@ -146,7 +146,7 @@ __device__ __forceinline__ void end_step(const loop_view &view)
     *reinterpret_cast<volatile unsigned long long *>(&view.report->done) = done + 1;
 }
 
-// z += weights of the windows; one block, which also ends the step.
+// z += window weights times y; a single block, which also ends the step.
 __global__ void __launch_bounds__(output_threads)
     add_outputs(const __grid_constant__ loop_view view)
 {
@@ -203,7 +203,7 @@ __global__ void report_clock(loop_report *report)
     report->clock = clock_ns();
 }
 
-// Launches a kernel of a step, which on sm_90 may start while the one before is under way.
+// Launches a kernel of a step; on sm_90 it may start while its predecessor runs.
 bb_status launch(void (*kernel)(loop_view), bb_index blocks, int block_threads,
                  const loop_view &view, cudaStream_t stream)
 {
@@ -220,7 +220,7 @@ bb_status launch(void (*kernel)(loop_view), bb_index blocks, int block_threads,
 bb_status check_device()
 {
     bool hopper = false;
-    return bb_device_cuda_uses_hopper(&hopper); // either will do
+    return bb_device_cuda_uses_hopper(&hopper); // any of them works
 }
 
 bb_status queue_state(const loop_view &view, cudaStream_t stream)

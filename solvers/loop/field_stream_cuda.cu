@@ -13,7 +13,7 @@ struct slot_events {
     cudaEvent_t begun, copied, left;
 };
 
-// Blocks of all operators of a field.
+// Memory blocks of all operators of a field.
 using block_list = std::vector<bb_coded_block>;
 
 } // namespace
@@ -28,7 +28,7 @@ struct bb_field_stream {
 
 struct bb_field_image {
     size_t bytes;
-    unsigned char *host; // pinned
+    unsigned char *host; // pinned memory
 };
 
 namespace
@@ -57,11 +57,11 @@ size_t bytes_of(const block_list &blocks)
 bb_status check_like(const block_list &a, const block_list &b)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(a.size() == b.size(), BB_INVALID, "matrices of a field: %zu blocks, expected %zu",
-               b.size(), a.size());
+    BB_REQUIRE(a.size() == b.size(), BB_INVALID,
+               "matrices of a field have %zu blocks, expected %zu", b.size(), a.size());
     for (size_t i = 0; i < a.size(); ++i) {
         BB_REQUIRE(a[i].bytes == b[i].bytes, BB_INVALID,
-                   "matrices of a field: a block of %zu bytes, expected %zu", b[i].bytes,
+                   "matrices of a field: a block has %zu bytes, expected %zu", b[i].bytes,
                    a[i].bytes);
     }
 done:
@@ -94,8 +94,8 @@ bb_status take_image(bb_queue *stream, bb_index, bb_index, void *arguments)
         cudaMallocHost(reinterpret_cast<void **>(&task->image->host), task->image->bytes);
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
-        return bb_status_set(BB_MEMORY, __FILE__, __LINE__, "%zu bytes of pinned memory",
-                             task->image->bytes);
+        return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
+                             "allocation of %zu bytes of pinned memory", task->image->bytes);
     }
     BB_CUDA_TRY(error);
     size_t index = 0;
@@ -111,7 +111,7 @@ bb_status take_image(bb_queue *stream, bb_index, bb_index, void *arguments)
 struct slot_task {
     bb_field_stream *fields;
     int slot;
-    const bb_field_image *image; // of a copy
+    const bb_field_image *image; // events of a copy
 };
 
 bb_status copy_slot(bb_queue *, bb_index, bb_index, void *arguments)
@@ -248,7 +248,7 @@ extern "C" bb_status bb_field_stream_ready(bb_field_stream *stream, int slot, bo
     const cudaError_t error = cudaEventQuery(stream->events[slot].copied);
     *ready = error == cudaSuccess;
     if (error == cudaErrorNotReady) {
-        (void)cudaGetLastError(); // or the next launch that is checked would find it
+        (void)cudaGetLastError(); // clear the error, or the next checked launch would report it
         return BB_OK;
     }
     BB_CUDA_TRY(error);

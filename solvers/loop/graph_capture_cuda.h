@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: what is queued on a stream, as a graph that is launched again and again.
+// For .cu files only: capture of queued work as a graph that is launched repeatedly.
 #ifndef BB_SOLVERS_LOOP_GRAPH_CAPTURE_CUDA_H
 #define BB_SOLVERS_LOOP_GRAPH_CAPTURE_CUDA_H
 
 #include "core/device/device_cuda.h"
 
-/// Captures what `queue`, a function of the stream that returns a bb_status, queues on it, and
-/// readies the graph on the device. `*out` is the caller's to destroy, nullptr after a failure.
-/// Errors: those of `queue`, BB_DEVICE.
+/// Captures the work that `queue` queues on a stream, and instantiates the graph on the device.
+/// `queue` is a function of the stream that returns a bb_status. `*out` is the caller's to destroy,
+/// nullptr after a failure. Errors: those of `queue`, BB_DEVICE.
 template <class Queue>
 bb_status capture_graph(cudaStream_t stream, const Queue &queue, cudaGraphExec_t *out)
 {

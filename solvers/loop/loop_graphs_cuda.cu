@@ -10,12 +10,12 @@ namespace
 
 enum step_kind { DARK, HEAT, LIGHT };
 
-// A step's graph to be.
+// Arguments for the capture of a step's graph.
 struct capturing {
     const graph_system *system;
     step_kind kind;
     bb_index set;
-    int row; // first of the window, -1: the device knows
+    int row; // first row of the window, -1: read on the device
     int parity;
     cudaGraphExec_t plan;
 };
@@ -32,7 +32,7 @@ bb_status queue_products(const capturing &step, const loop_view &view, cudaStrea
                                    &window, view.x, y, bb_stream_queue(stream));
 }
 
-// The kernels of a step, on a stream that is being captured.
+// Queues the kernels of a step on a stream that is being captured.
 bb_status queue_step(const capturing &step, cudaStream_t stream)
 {
     loop_view view = step.system->view;
@@ -57,7 +57,7 @@ bb_status capture(bb_queue *on, bb_index, bb_index, void *arguments)
     return capture_graph(bb_queue_stream(on), queue, &step->plan);
 }
 
-const bb_kernel capture_kernel = {"capture of a control loop", 1, {nullptr, capture}};
+const bb_kernel capture_kernel = {"graph capture of a control loop", 1, {nullptr, capture}};
 
 bb_status take_graph(capturing *step, cudaGraphExec_t *out)
 {

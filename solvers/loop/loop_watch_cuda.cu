@@ -22,13 +22,13 @@ bb_status take_report(bb_queue *, bb_index, bb_index, void *arguments)
     return BB_OK;
 }
 
-// Names a failure of what was queued while the host waits.
+// Reports a device error while the host waits.
 bb_status query(bb_queue *stream, bb_index, bb_index, void *arguments)
 {
     const loop_watch *watch = static_cast<const loop_watch *>(arguments);
     cudaError_t error = cudaStreamQuery(bb_queue_stream(stream));
     if (error == cudaErrorNotReady) {
-        (void)cudaGetLastError(); // or the next launch that is checked would find it
+        (void)cudaGetLastError(); // clear the error, or the next checked launch would report it
         return BB_OK;
     }
     BB_CUDA_TRY(error);
@@ -55,10 +55,10 @@ bb_status launch_clock(bb_queue *stream, bb_index, bb_index, void *arguments)
                        bb_queue_stream(stream));
 }
 
-const bb_kernel report_kernel = {"report of a control loop", 1, {nullptr, take_report}};
+const bb_kernel report_kernel = {"report memory of a control loop", 1, {nullptr, take_report}};
 const bb_kernel query_kernel = {"step of a control loop", 1, {nullptr, query}};
-const bb_kernel hold_kernel = {"hold of a control loop", 1, {nullptr, launch_hold}};
-const bb_kernel clock_kernel = {"clock of a control loop", 1, {nullptr, launch_clock}};
+const bb_kernel hold_kernel = {"timed wait of a control loop", 1, {nullptr, launch_hold}};
+const bb_kernel clock_kernel = {"device clock of a control loop", 1, {nullptr, launch_clock}};
 
 } // namespace
 
@@ -80,14 +80,14 @@ void close_watch(loop_watch *watch)
 
 bb_index steps_left(const loop_watch *watch)
 {
-    // Read the report only after the step is done.
+    // Acquire, so that the report is read only after the step is done.
     return static_cast<bb_index>(watch->queued -
                                  __atomic_load_n(&watch->report->done, __ATOMIC_ACQUIRE));
 }
 
 bb_status await_steps(loop_watch *watch, bb_index rest, int64_t sleep_ns)
 {
-    // Then the device is asked whether it failed.
+    // Number of polls between queries for device errors.
     const unsigned long long looks = sleep_ns > 0 ? 256U : 1U << 20U;
     const timespec sleep = {sleep_ns / 1000000000, sleep_ns % 1000000000};
     for (unsigned long long k = 1; steps_left(watch) > rest; ++k) {

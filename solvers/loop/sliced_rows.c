@@ -11,7 +11,7 @@ static bb_index length_of(const bb_csr *rows, bb_index row)
     return rows->row_start[row + 1] - rows->row_start[row];
 }
 
-// Longest row of a slice that is not kept apart.
+// Longest row inside a slice; longer ones are stored separately.
 static bb_index width_of(const bb_csr *rows, bb_index slice)
 {
     bb_index width = 0;
@@ -44,7 +44,7 @@ static bb_status measure(const bb_csr *rows, bb_sliced_rows *out)
         }
     }
     BB_REQUIRE(lines * BB_SLICE <= INT32_MAX && entries <= INT32_MAX && rows->rows <= INT32_MAX,
-               BB_UNSUPPORTED, "sparse rows of %td entries in slices, expected at most 2^31 - 1",
+               BB_UNSUPPORTED, "sliced rows: %td entries, expected at most 2^31 - 1",
                lines * BB_SLICE + entries);
     BB_TRY(BB_ZEROED(lines * BB_SLICE, &out->column));
     BB_TRY(BB_ZEROED(lines * BB_SLICE, &out->value));
@@ -73,7 +73,8 @@ bb_status bb_sliced_rows_of(const bb_csr *rows, bb_sliced_rows *out)
             (apart ? out->long_column : out->column)[index] = rows->column[first + k];
             (apart ? out->long_value : out->value)[index] = (float)rows->value[first + k];
         }
-        // Padding takes the row's own unknowns, so that another's NaN stays where it is.
+        // Padding refers to the row's own columns, so that a NaN in another unknown does not spread
+        // to the row.
         for (bb_index end = (bb_index)out->slice_start[row / BB_SLICE + 1] * BB_SLICE;
              !apart && index < end; index += BB_SLICE) {
             out->column[index] = length > 0 ? rows->column[first + length - 1] : 0;

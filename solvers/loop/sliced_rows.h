@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sparse rows for a GPU: slices of 32 rows, each as wide as its longest, entry by entry across the
-// rows (sliced ELLPACK, Monakov et al. 2010), so that a warp reads them side by side. Rows longer
-// than BB_SLICED_LONG are kept apart, one a warp. Values in fp32.
+// Sparse rows for a GPU: slices of 32 rows, each padded to its longest row and stored entry by
+// entry across the rows (sliced ELLPACK, Monakov et al. 2010), so that a warp reads contiguous
+// data. Rows longer than BB_SLICED_LONG are stored separately, one per warp. Values in fp32.
 #ifndef BB_SOLVERS_LOOP_SLICED_ROWS_H
 #define BB_SOLVERS_LOOP_SLICED_ROWS_H
 
@@ -18,12 +18,12 @@ enum { BB_SLICE = 32, BB_SLICED_LONG = 24 };
 typedef struct bb_sliced_rows {
     bb_index rows, columns;
     bb_index slices;
-    int32_t *slice_start; ///< [slices + 1] entries before a slice, in lines of 32
-    uint32_t *apart;      ///< [slices] bit r: row r of the slice is a long one
+    int32_t *slice_start; ///< [slices + 1] start of each slice, in lines of 32 entries
+    uint32_t *apart;      ///< [slices] bit r: row r of the slice is stored separately
     int32_t *column;      ///< [slice_start[slices]][32]
     float *value;
     bb_index long_rows;
-    int32_t *long_row;   ///< [long_rows] which
+    int32_t *long_row;   ///< [long_rows] row numbers
     int32_t *long_start; ///< [long_rows + 1]
     int32_t *long_column;
     float *long_value;
@@ -36,8 +36,8 @@ void bb_sliced_rows_release(bb_sliced_rows *rows);
 /// Bytes of columns, values and starts.
 double bb_sliced_rows_bytes(const bb_sliced_rows *rows);
 
-/// y = A x on the host, as the GPU computes it: fp32, a row's entries in order, fused; long rows in
-/// 32 strides and a tree of halves.
+/// y = A x on the host, bit-identical to the GPU: fp32, the entries of a row in order with fused
+/// multiply-add; long rows in 32 strides and a binary tree.
 void bb_sliced_rows_multiply(const bb_sliced_rows *rows, const float *x, float *y);
 
 #ifdef __cplusplus

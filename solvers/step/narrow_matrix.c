@@ -8,7 +8,7 @@
 enum { GRAIN = 1024, ROUND_GRAIN = 16384 };
 static const double LARGEST_COEFFICIENT = 0x1p14;
 
-// Only fp16 is scaled: the others have the exponents of fp32.
+// Only fp16 is scaled: the other formats have the exponent range of fp32.
 static double round_scaled(bb_format format, double scale, double value)
 {
     return format == BB_FORMAT_FP16 ? bb_format_round(format, value * scale) / scale
@@ -35,13 +35,13 @@ double bb_narrow_formats_multiply(const bb_narrow_formats *formats, double a, do
     return formats->arithmetic == BB_FORMAT_FP64 ? a * b : (double)((float)a * (float)b);
 }
 
-// Values to a format, in place or as floats.
+// Rounds values to a format, in place or into floats.
 typedef struct rounding {
     bb_format format;
     double scale;
     const double *values;
-    double *wide;  // NULL: not wanted
-    float *narrow; // NULL: not wanted
+    double *wide;  // NULL: not needed
+    float *narrow; // NULL: not needed
 } rounding;
 
 static bb_status round_range(void *context, bb_index begin, bb_index end)
@@ -77,11 +77,11 @@ bb_status bb_narrow_formats_store_all(const bb_narrow_formats *formats, bb_index
 }
 
 struct bb_narrow_matrix {
-    bb_csr matrix; // indices are borrowed; values as stored, where sums are in fp64
+    bb_csr matrix; // borrowed indices; stored values, if sums are in fp64
     bb_narrow_formats formats;
-    double scale; // of coefficients in fp16
-    float *value; // operands of sums in fp32
-    float *x;     // [columns] likewise
+    double scale; // scale of fp16 coefficients
+    float *value; // operands of fp32 sums
+    float *x;     // [columns] operands of fp32 sums
 };
 
 bb_status bb_narrow_matrix_create(const bb_csr *matrix, const bb_narrow_formats *formats,
@@ -139,7 +139,7 @@ typedef struct product {
     double *y;
 } product;
 
-// As core/csr.c sums, in fp32.
+// Same order of sums as core/csr.c, in fp32.
 static bb_status multiply_range(void *context, bb_index begin, bb_index end)
 {
     const product *task = context;

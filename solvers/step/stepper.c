@@ -10,16 +10,16 @@
 static const double TOLERANCE = 1e-13;
 
 struct bb_stepper {
-    const bb_csr *matrix; // A, or S of implicit steps
-    const double *b;      // B of explicit steps
-    const double *m;      // M of implicit steps, else NULL
+    const bb_csr *matrix; // A, or S for implicit steps
+    const double *b;      // B for explicit steps
+    const double *m;      // M for implicit steps, else NULL
     double step;
     bb_shifted_cg *solver;
-    bb_narrow_formats formats; // of narrow steps
-    bb_narrow_matrix *narrow;  // A of those, else NULL
+    bb_narrow_formats formats; // format and scale of narrow steps
+    bb_narrow_matrix *narrow;  // A for narrow steps, else NULL
     double *state;             // [n]
     double *next;              // [n]
-    double *diagonal;          // [n] M + g/2 of implicit steps
+    double *diagonal;          // [n] M + g/2 for implicit steps
     double *right;             // [n]
 };
 
@@ -30,7 +30,7 @@ static bb_status create(const bb_stepper *like, bb_stepper **out)
     const bb_csr *matrix = like->matrix;
     *out = NULL;
     BB_REQUIRE(matrix->rows == matrix->columns, BB_INVALID,
-               "stepping matrix %td x %td, expected square", matrix->rows, matrix->columns);
+               "stepping matrix is %td x %td; it must be square", matrix->rows, matrix->columns);
     BB_TRY(BB_ZEROED(1, &stepper));
     *stepper = *like;
     BB_TRY(BB_ZEROED(matrix->rows, &stepper->state));
@@ -82,7 +82,7 @@ bb_need bb_stepper_need(double unknowns, bool implicit)
 bb_need bb_stepper_step_need(double unknowns, bool implicit, double threads)
 {
     static const double updates_per_second = 1.0e8;
-    const double updates = implicit ? 20.0 : 1.0; // some twelve products with the matrix
+    const double updates = implicit ? 20.0 : 1.0; // about twelve products with the matrix
     return (bb_need){.seconds = updates * unknowns / (updates_per_second * threads)};
 }
 
@@ -99,7 +99,8 @@ void bb_stepper_destroy(bb_stepper **stepper)
     }
 }
 
-// T_i - T_out, or T_i + T_j - T_out.
+// Temperature difference that drives the exchange: T_i - T_out, or T_i + T_j - T_out with a partner
+// j.
 static double excess(const bb_stepper_input *input, bb_index i, const double *cursor)
 {
     return input->partner == 0 ? cursor[i] - input->outside
@@ -129,7 +130,7 @@ done:
     return status;
 }
 
-// next[i] + change in the format of sums.
+// Returns next[i] + change in the format of sums.
 static void add_narrow(bb_stepper *stepper, bb_index i, double change)
 {
     stepper->next[i] = bb_narrow_formats_add(&stepper->formats, stepper->next[i], change);
@@ -164,7 +165,7 @@ done:
     return status;
 }
 
-// right <- u - dt S T - g (T - T_out) at the temperatures `at`.
+// right <- u - dt S T - g (T - T_out), with T = `at`.
 static bb_status gain(bb_stepper *stepper, const bb_stepper_input *input, const double *cursor)
 {
     bb_status status = BB_OK;
@@ -258,9 +259,9 @@ struct bb_shifted_cg {
     double *matrix_diagonal; // [n] of S
     double *inverse;         // [n] preconditioner
     double *r, *p, *q;       // [n]
-    double *parts;           // [ranges] sums
-    const double *diagonal;  // D of the running solve
-    double *x;               // solution of the running solve
+    double *parts;           // [ranges] partial sums
+    const double *diagonal;  // D of the current solve
+    double *x;               // solution of the current solve
     double alpha, beta;
     bb_index iterations;
 };
@@ -271,7 +272,7 @@ bb_status bb_shifted_cg_create(const bb_csr *matrix, double scale, bb_shifted_cg
     bb_shifted_cg *solver = NULL;
     const bb_index n = matrix->rows;
     *out = NULL;
-    BB_REQUIRE(n == matrix->columns, BB_INVALID, "matrix of a system %td x %td, expected square", n,
+    BB_REQUIRE(n == matrix->columns, BB_INVALID, "system matrix is %td x %td; it must be square", n,
                matrix->columns);
     BB_TRY(BB_ZEROED(1, &solver));
     solver->matrix = matrix;
@@ -325,7 +326,7 @@ static bb_status turn(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// q <- D p + s q, where q = S p stands, and p q by ranges.
+// q <- D p + s q, where q contains S p; p q by ranges.
 static bb_status shift(void *context, bb_index begin, bb_index end)
 {
     bb_shifted_cg *s = context;
@@ -384,17 +385,16 @@ bb_status bb_shifted_cg_solve(bb_shifted_cg *solver, const double *diagonal, con
     double rho = sum_parts(solver);
     const double target = tolerance * tolerance * rho;
     for (int count = 0; !(rho >= 0.0 && rho <= target); ++count) {
-        BB_REQUIRE(isfinite(rho), BB_INVALID, "the implicit step met a value that is not finite");
+        BB_REQUIRE(isfinite(rho), BB_INVALID, "implicit step: a value is not finite");
         BB_REQUIRE(count < MOST_ITERATIONS, BB_INVALID,
-                   "the implicit step did not converge in %d iterations: residual %.1e of %.1e",
-                   count, sqrt(rho), sqrt(target));
+                   "implicit step: no convergence in %d iterations, residual %.1e of %.1e", count,
+                   sqrt(rho), sqrt(target));
         BB_TRY(bb_thread_ranges(n, GRAIN, turn, solver));
         BB_TRY(bb_csr_multiply(solver->matrix, solver->p, solver->q));
         BB_TRY(bb_thread_ranges(n, GRAIN, shift, solver));
         double curvature = sum_parts(solver);
         BB_REQUIRE(curvature > 0.0 && rho > 0.0, BB_INVALID,
-                   "the system of the implicit step is not positive definite: %g, %g", curvature,
-                   rho);
+                   "implicit step: the system is not positive definite: %g, %g", curvature, rho);
         solver->alpha = rho / curvature;
         BB_TRY(bb_thread_ranges(n, GRAIN, move, solver));
         double before = rho;

@@ -11,28 +11,29 @@
 
 enum { BRACKETS = 4, PISTON_STEPS = 2, QUIET = 2, GRAIN = 1 << 16 };
 
-// Corrections of coarse grids that need no further cycle, in rad: a cycle takes off nine tenths.
+// Coarse-grid correction [rad] below which no further cycle is needed: a cycle reduces the error by
+// nine tenths.
 static const double small_correction = 0.02;
 
-// Ratio of corrections in turn up to which a small one says that the error is small: 0.1 to 0.3 on
-// rectangles and discs. Behind walls the first ratios are 0.7, and later ones nearly 1.
+// Largest ratio of successive corrections at which a small correction implies a small error: 0.1 to
+// 0.3 on rectangles and discs. Behind walls the first ratios are 0.7, and later ones nearly 1.
 static const double fast_contraction = 0.4;
 
-// Corrections, in rad, of the size of rounding.
+// Corrections of the size of rounding [rad].
 static const double no_correction = 1e-4;
 
-// Ratio of corrections in turn beyond which cycles are given up: 0.1 on a rectangle of equal
-// weights.
+// Ratio of successive corrections above which V-cycles are abandoned; it is 0.1 on a rectangle of
+// equal weights.
 static const double slow_contraction = 0.7;
 
-// Error of cycles, in rad, that hardly changes the congruent phase.
+// Remaining error of the V-cycles [rad] that hardly changes the congruent phase.
 static const double small_error = 0.25;
 
-// Corrections, in rad, beyond which the nearest congruent phase is another one.
+// Corrections [rad] above which the nearest congruent phase differs.
 static const double half_turn = 3.141592653589793;
 
-// Share of points that an exact solution may put on another turn. Noise and rounding decide single
-// points: 8e-4 in bf16 at noise of 0.9 rad. On masks that are not solved it is 4e-3 to 1.
+// Share of points whose multiple of 2 pi may change in an exact solution. Noise and rounding decide
+// single points: 8e-4 in bf16 at noise of 0.9 rad. On masks without convergence it is 4e-3 to 1.
 static const double moved_share = 1e-3, moved_always = 3.0;
 
 static bb_status check_config(const bb_unwrap_config *config)
@@ -41,7 +42,7 @@ static bb_status check_config(const bb_unwrap_config *config)
     for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
         const bb_format format = config->slots[slot].arithmetic;
         BB_REQUIRE(format == BB_FORMAT_FP32 || format == BB_FORMAT_FP64, BB_INVALID,
-                   "arithmetic %s of slot %s, expected fp32 or fp64",
+                   "arithmetic %s of slot %s is not supported; use fp32 or fp64",
                    bb_format_describe(format)->name, bb_unwrap_slot_names[slot]);
     }
 done:
@@ -61,7 +62,7 @@ static bb_index count_edges(const unsigned char *mask, bb_index columns, bb_inde
     return edges;
 }
 
-// Where copies of the device's fields go.
+// Allocates host buffers for copies of the device's fields.
 static bb_status create_copies(bb_unwrap *unwrap, bb_index points)
 {
     bb_status status = BB_OK;
@@ -76,7 +77,8 @@ done:
     return status;
 }
 
-// Copies that nobody read, which may be on their way, are not what comes next.
+// Discards copies that nobody read; they may still be in flight and do not belong to the next
+// result.
 static bb_status drop_fetched(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
@@ -126,10 +128,10 @@ void bb_unwrap_destroy(bb_unwrap **unwrap)
     if (*unwrap == NULL) {
         return;
     }
-    bb_status_record record; // of what may have failed before
+    bb_status_record record; // of an earlier failure
     bb_status_save(&record);
     if (drop_fetched(*unwrap) != BB_OK) {
-        bb_log_warning("the result of the unwrapper could not be copied: %s", bb_status_message());
+        bb_log_warning("copying the result of the unwrapper failed: %s", bb_status_message());
     }
     bb_status_restore(&record);
     for (int section = 0; section < BB_SECTION_COUNT; ++section) {
@@ -145,9 +147,10 @@ bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_inde
                        bool on_device)
 {
     const double points = (double)columns * (double)rows;
-    const double framed = ((double)columns + 6.0) * ((double)rows + 4.0); // with a grid's margins
-    const double cycle_s = 6e-8, compile_s = 1.0;                         // of a point, and once
-    double words = 0.0; // of a point, of all fields
+    const double framed =
+        ((double)columns + 6.0) * ((double)rows + 4.0); // including the margins of the grids
+    const double cycle_s = 6e-8, compile_s = 1.0;       // of one point; and fixed
+    double words = 0.0;                                 // bytes per point of all fields
     for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
         static const double fields[BB_UNWRAP_SLOTS] = {[BB_UNWRAP_GRADIENT] = 18.0,
                                                        [BB_UNWRAP_SMOOTHER] = 7.0,
@@ -159,9 +162,10 @@ bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_inde
     const bb_unwrap_method *method = &config->method;
     const double cycles = (double)method->cycles + (double)fmin((double)method->reweight, 4.0) *
                                                        (double)method->reweight_cycles;
-    const double fields = framed * words + points * 21.0; // masks, parts and their order beside
+    const double fields = framed * words + points * 21.0; // plus masks, parts and their order
     const bool is_double = config->slots[BB_UNWRAP_GRADIENT].storage == BB_FORMAT_FP64;
-    // Parts, words on their way and a phase to verify; trees as they are built and two fields.
+    // Parts, transfer buffers and a phase for the verification; trees during construction and two
+    // fields.
     const double host = points * (28.0 + 27.0 + 2.0 * (is_double ? 8.0 : 4.0));
     return (bb_need){.host_bytes = host + (on_device ? 0.0 : fields),
                      .device_bytes = on_device ? fields : 0.0,
@@ -173,7 +177,7 @@ const bb_unwrap_parts *bb_unwrap_parts_of(const bb_unwrap *unwrap)
     return &unwrap->parts;
 }
 
-// Numbers of the host's, and words of the device's.
+// Arguments of the conversion between doubles on the host and words on the device.
 typedef struct conversion {
     bool is_double;
     double *words;
@@ -222,7 +226,7 @@ done:
     return status;
 }
 
-// Numbers of the words, NaN outside the mask.
+// Converts words to doubles, with NAN outside the mask.
 static bb_status convert_words(bb_unwrap *unwrap, const bb_unwrap_field *field, double *out)
 {
     conversion work = {.is_double = field->format == BB_FORMAT_FP64,
@@ -252,7 +256,7 @@ done:
     return status;
 }
 
-// One wait for all that was fetched.
+// Copies the result; waits once for all fetched fields.
 static bb_status download(bb_unwrap *unwrap, double *phase)
 {
     bb_status status = BB_OK;
@@ -266,8 +270,8 @@ done:
     return status;
 }
 
-// Gradients and means of neighbours, and the median of the sizes of their differences, between
-// thresholds that close in.
+// Computes gradients, the means of their neighbours, and the median of the absolute differences by
+// successive bracketing.
 static bb_status find_limit(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
@@ -278,7 +282,7 @@ static bb_status find_limit(bb_unwrap *unwrap)
     }
     BB_TRY(bb_unwrap_step_run(&unwrap->sample));
     BB_TRY(bb_unwrap_step_run(&unwrap->open_bracket));
-    for (int i = 0; i < BRACKETS; ++i) { // an even number: the last one is thresholds[0]
+    for (int i = 0; i < BRACKETS; ++i) { // BRACKETS is even, so the last result is in thresholds[0]
         BB_TRY(bb_unwrap_step_run(&unwrap->tally[i % 2]));
         BB_TRY(bb_unwrap_step_run(&unwrap->total));
         BB_TRY(bb_unwrap_step_run(&unwrap->bracket[i % 2]));
@@ -288,7 +292,7 @@ done:
     return status;
 }
 
-// The phase that is congruent with the wrapped one and nearest to the solution.
+// Phase congruent with the wrapped one and nearest to the solution.
 static bb_status make_congruent(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
@@ -307,7 +311,7 @@ done:
     return status;
 }
 
-// From the wrapped phase on the device to the first weights.
+// Prepares a solve: from the wrapped phase on the device to the first weights.
 static bb_status prepare(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
@@ -336,7 +340,7 @@ done:
     return status;
 }
 
-// Sections, each as bb_device_graph_create calls it.
+// Sections of a run, with the signature that bb_device_graph_create needs.
 
 static bb_status queue_prepare(void *unwrap)
 {
@@ -363,7 +367,7 @@ static bb_status queue_congruence(void *unwrap)
     return make_congruent(unwrap);
 }
 
-// The first time is what records it.
+// The first call records the graph of the section.
 static bb_status run_section(bb_unwrap *unwrap, bb_unwrap_section section)
 {
     static bb_status (*const work[BB_SECTION_COUNT])(void *) = {
@@ -379,21 +383,21 @@ static bb_status run_section(bb_unwrap *unwrap, bb_unwrap_section section)
                                                    work[section], unwrap, graph);
 }
 
-// A cycle takes off a part of the error, or only rounding is left.
+// True if the last cycle reduced the error by the ratio, or only rounding is left.
 static bool contracts(const bb_unwrap_contraction *found, double ratio)
 {
     return found->last <= no_correction || found->last <= ratio * found->before;
 }
 
-// A small correction after a large one.
+// True for a small correction after a large one.
 static bool is_done(const bb_unwrap_contraction *found)
 {
     return isfinite(found->before) && found->last <= small_correction &&
            contracts(found, fast_contraction);
 }
 
-// V-cycles, at most `cycles`; the first least squares ends at a small correction. Where cycles do
-// not contract a small one may be a small part of the error.
+// Runs at most `cycles` V-cycles. The first least-squares solve stops at a small correction; if
+// cycles do not contract, the error may be much larger than the correction.
 static bb_status run_cycles(bb_unwrap *unwrap, bool is_first, bb_index cycles,
                             bb_unwrap_report *report)
 {
@@ -413,9 +417,9 @@ done:
     return status;
 }
 
-// Whether the last correction is rounding of the solution. Residuals of one ulp of it leave
-// corrections of up to as many ulps as the grid has points along an axis; the first correction has
-// its size.
+// True if the last correction is rounding of the solution. Residuals of one ulp of the solution
+// leave corrections of up to as many ulps as the grid has points along an axis; the first
+// correction has the size of the solution.
 static bool is_rounding(const bb_unwrap *unwrap, const bb_unwrap_contraction *found)
 {
     const bb_format storage = unwrap->config.slots[BB_UNWRAP_SMOOTHER].storage;
@@ -424,8 +428,8 @@ static bool is_rounding(const bb_unwrap *unwrap, const bb_unwrap_contraction *fo
            2.0 * ulp * fmax((double)unwrap->parts.columns, (double)unwrap->parts.rows);
 }
 
-// Ways within a part go to and fro: errors along them leave small corrections on coarse grids,
-// which join what the mask parts.
+// True for masks with winding paths. Errors along such a path leave small corrections on coarse
+// grids, which join points that the mask separates.
 static bool is_winding(const bb_unwrap *unwrap)
 {
     return 4 * unwrap->parts.detour > unwrap->parts.columns + unwrap->parts.rows;
@@ -436,15 +440,15 @@ static bool can_descend(const bb_unwrap *unwrap)
     return unwrap->grids.count > 1 && bb_unwrap_config_descends(&unwrap->config);
 }
 
-// Cycles have done what they can, which is not enough.
+// True if V-cycles no longer reduce the error although it is above rounding.
 static bool should_descend(const bb_unwrap *unwrap, const bb_unwrap_contraction *found)
 {
     return can_descend(unwrap) && !contracts(found, slow_contraction) &&
            !is_rounding(unwrap, found);
 }
 
-// The remaining error of the cycles, whose corrections fall as the last two do, does not change the
-// congruent phase. A single cycle shows no contraction.
+// True if the remaining error does not change the congruent phase. The error is extrapolated from
+// the last two corrections; a single cycle shows no contraction.
 static bool has_settled(const bb_unwrap *unwrap, const bb_unwrap_contraction *found)
 {
     const double error = found->last * found->last / (found->before - found->last);
@@ -478,8 +482,8 @@ done:
     return status;
 }
 
-// Least squares by V-cycles; once these do not contract, or on a pupil that winds, by conjugate
-// gradients to the end of the run, from the solution before.
+// Solves a least-squares problem by V-cycles. If these do not contract, or the mask winds,
+// conjugate gradients take over for the rest of the run, starting from the previous solution.
 static bb_status solve(bb_unwrap *unwrap, bb_unwrap_section loading, bb_index cycles,
                        bb_unwrap_report *report)
 {
@@ -492,7 +496,8 @@ static bb_status solve(bb_unwrap *unwrap, bb_unwrap_section loading, bb_index cy
     BB_TRY(run_section(unwrap, loading));
     if (is_first) {
         unwrap->descends = can_descend(unwrap) && is_winding(unwrap);
-        unwrap->descent.bound.widest = 0.0; // no tree of another phase, which bits would depend on
+        unwrap->descent.bound.widest =
+            0.0; // discard trees of an earlier phase: results must not depend on it
         BB_TRY(bb_device_zero(device, solution->block, solution->bytes));
     }
     if (!unwrap->descends) {
@@ -526,7 +531,7 @@ done:
     return status;
 }
 
-// Stores the first phase and its jumps as the best.
+// Stores the first phase and its jumps as the best so far.
 static bb_status keep_first(bb_unwrap *unwrap, double *jumps)
 {
     bb_status status = BB_OK;
@@ -571,7 +576,7 @@ done:
     return status;
 }
 
-// Not even conjugate gradients solved the last least squares.
+// True if conjugate gradients failed in the last least-squares solve, too.
 static bool has_failed(const bb_unwrap *unwrap)
 {
     return unwrap->descends && !unwrap->is_solved;
@@ -581,15 +586,15 @@ static bb_status reweight(bb_unwrap *unwrap, bb_unwrap_report *report)
 {
     bb_status status = BB_OK;
     const bb_index rounds = unwrap->config.method.reweight;
-    double least = 0.0, last = 0.0, jumps = 0.0; // of the kept, the last and the new phase
+    double least = 0.0, last = 0.0, jumps = 0.0; // J of the best, the last and the new phase
     if (rounds > 0) {
         BB_TRY(keep_first(unwrap, &least));
         last = least;
         report->converged = unwrap->is_solved;
     }
-    int quiet = 0; // times in turn that nothing changed
+    int quiet = 0; // successive reweightings without a change
     for (bb_index i = 0; i < rounds && quiet < QUIET && !has_failed(unwrap); ++i) {
-        jumps = least; // of a phase that is the kept one
+        jumps = least; // if the phase equals the best one
         BB_TRY(reweight_once(unwrap, i, &jumps, report));
         quiet = report->changed == 0 || jumps == last ? quiet + 1 : 0;
         report->converged = jumps < least ? unwrap->is_solved : report->converged;
@@ -605,7 +610,7 @@ done:
     return status;
 }
 
-// Rejected edges, from the downloaded sums.
+// Computes the share of rejected edges from the downloaded row sums.
 static void read_rejection(const bb_unwrap *unwrap, bb_unwrap_report *report)
 {
     const double *limits = unwrap->found, *counts = unwrap->found + BB_UNWRAP_LIMITS + 1;
@@ -640,18 +645,18 @@ done:
     return status;
 }
 
-// Counts the points on another turn than in `other`.
+// Counts the points that differ from `other` by a multiple of 2 pi.
 static bb_index count_moved(const bb_unwrap_parts *parts, const double *phase, const double *other)
 {
     bb_index moved = 0;
     for (bb_index i = 0; i < parts->point_count; ++i) {
         const int32_t p = parts->order[i];
-        moved += !(fabs(phase[p] - other[p]) <= half_turn); // also where one is no number
+        moved += !(fabs(phase[p] - other[p]) <= half_turn); // true also for NaN
     }
     return moved;
 }
 
-// Solves the last least squares without rounding to the formats, from `phase`.
+// Solves the last least-squares problem without rounding to the formats, starting from `phase`.
 static bb_status solve_exactly(bb_unwrap *unwrap, const double *phase, double *exact, bool *reached)
 {
     bb_status status = BB_OK;

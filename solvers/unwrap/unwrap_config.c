@@ -12,15 +12,15 @@ const char *const bb_unwrap_slot_names[] = {"gradient", "smoother",   "residual"
 static const bb_key keys[] = {
     {.name = "reject", .kind = BB_KEY_TEXT, .offset = offsetof(bb_unwrap_method, reject),
      .default_text = "auto",
-     .meaning = "Jumps that are deleted: auto (a limit from the data), off, or a limit in rad."},
+     .meaning = "Rejection of edges: auto (limit from the data), off, or a limit in rad."},
     {.name = "cycles", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1000.0,
      .offset = offsetof(bb_unwrap_method, cycles), .default_text = "8",
-     .meaning = "V-cycles of multigrid in the first least squares, at most; conjugate gradients follow "
-                "where two or more do not contract."},
+     .meaning = "Largest number of multigrid V-cycles in the first least-squares solve; conjugate "
+                "gradients follow if two or more V-cycles do not contract."},
     {.name = "reweight", .kind = BB_KEY_INTEGER, .unit = "1", .maximum = 100.0,
      .offset = offsetof(bb_unwrap_method, reweight), .default_text = "12",
-     .meaning = "Times that weights are made anew, towards least absolute residuals, at most; the phase "
-                "with the least jumps is kept."},
+     .meaning = "Largest number of reweightings towards least absolute residuals; the phase with "
+                "the least cost of jumps is kept."},
     {.name = "reweight_cycles", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0,
      .maximum = 1000.0, .offset = offsetof(bb_unwrap_method, reweight_cycles),
      .default_text = "4", .meaning = "V-cycles after each reweighting."},
@@ -39,8 +39,7 @@ bb_status bb_unwrap_method_limit(const bb_unwrap_method *method, double *limit)
     } else {
         *limit = strtod(method->reject, &end);
         BB_REQUIRE(end != method->reject && *end == '\0' && *limit > 0.0 && *limit <= 4.0,
-                   BB_INVALID,
-                   "unwrap.reject '%s', expected auto, off or a limit above 0 rad, at most 4",
+                   BB_INVALID, "unwrap.reject '%s', expected auto, off or a limit in (0, 4] rad",
                    method->reject);
     }
 done:

@@ -7,18 +7,18 @@
 #include <math.h>
 #include <string.h>
 
-// Classes of edges, by the exponent of the weight; the last one is without weight.
+// Classes of edges by the exponent of the weight; NO_EDGE: weight 0.
 enum { NO_EDGE = 32 };
 
-// Neighbours of a point along edges of its tree, and whether the point is listed.
+// Directions of a point's tree edges, and a flag for points already listed.
 enum { RIGHT = 1, BELOW = 2, LEFT = 4, ABOVE = 8, NEIGHBOURS = 15, LISTED = 16 };
 
-// Bins of resistances to the root, four an octave from 2^FIRST on, and the share of points beyond
-// the widest.
+// Histogram bins of resistances to the root, four per octave from 2^FIRST on; and the share of
+// points allowed beyond `widest`.
 enum { BINS = 256, OCTAVE = 4, FIRST = -8 };
 static const double most_beyond = 1e-3;
 
-// Work of a range of points or places.
+// Arguments for a range of points or places.
 typedef struct range_work {
     bb_unwrap_bound *bound;
     const void *w[2];       // words of weights
@@ -54,7 +54,7 @@ static double read_word(const bb_unwrap_bound *bound, const void *words, bb_inde
     return bound->is_double ? ((const double *)words)[p] : (double)((const float *)words)[p];
 }
 
-// Exponent of a positive double, from -1023 on, and the first bits behind it, as one number.
+// Exponent of a positive double, from -1023 on, and its first significand bits, as one integer.
 static int leading_bits(double value, int bits)
 {
     uint64_t word = 0;
@@ -69,7 +69,7 @@ static unsigned char class_of(double weight)
     return (unsigned char)(weight > 0.0 ? kept : NO_EDGE);
 }
 
-// Classes of the edges to the right of points, and below.
+// Computes the classes of the edges to the right of points, and below.
 static bb_status classify(void *context, bb_index begin, bb_index end)
 {
     const range_work *work = context;
@@ -81,8 +81,8 @@ static bb_status classify(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// Marks the edges of Kruskal's forest, class by class: of equal ones rows before columns, which
-// keeps neighbours of a tree close in memory. `roots` is scratch.
+// Marks the edges of Kruskal's forest, class by class. Within a class rows come before columns,
+// which keeps neighbours of a tree close in memory. `roots` is scratch.
 static void choose_edges(const bb_unwrap_parts *parts, const unsigned char *classes, int32_t *roots,
                          unsigned char *flags)
 {
@@ -105,8 +105,8 @@ static void choose_edges(const bb_unwrap_parts *parts, const unsigned char *clas
     }
 }
 
-// Lists the tree of a point depth first, from place `count` on; returns the places then. Edges
-// lose their marks.
+// Lists the tree of a point depth first, from place `count` on; returns the next free place. Clears
+// the marks of its edges.
 static bb_index list_tree(bb_unwrap_bound *bound, unsigned char *flags, int32_t p, bb_index count)
 {
     static const unsigned char lowest[] = {0, 0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0};
@@ -136,7 +136,8 @@ static bb_index list_tree(bb_unwrap_bound *bound, unsigned char *flags, int32_t 
     return count;
 }
 
-// Lists all trees, the first one of a part from the left end of its middle row, where others meet.
+// Lists all trees. The first tree of a part starts at the left end of its middle row, where the
+// other parts meet it.
 static void list_trees(bb_unwrap_bound *bound, unsigned char *flags)
 {
     const bb_unwrap_parts *parts = bound->parts;
@@ -155,7 +156,7 @@ static void list_trees(bb_unwrap_bound *bound, unsigned char *flags)
     }
 }
 
-// Resistances of the edges between points and their parents.
+// Computes the resistances of the edges between points and their parents.
 static bb_status resist(void *context, bb_index begin, bb_index end)
 {
     const range_work *work = context;
@@ -163,7 +164,7 @@ static bb_status resist(void *context, bb_index begin, bb_index end)
     const bb_index columns = bound->parts->columns;
     for (bb_index i = begin; i < end; ++i) {
         const int32_t p = bound->order[i], parent = bound->order[bound->parents[i]];
-        const int axis = parent - p == columns || p - parent == columns; // also where it is 1
+        const int axis = parent - p == columns || p - parent == columns; // true also for r = 1
         bound->resistances[i] =
             parent == p ? 0.0f
                         : (float)(1.0 / read_word(bound, work->w[axis], parent < p ? parent : p));
@@ -212,7 +213,7 @@ done:
     return status;
 }
 
-// Takes `mean` off the residual of a tree, and sums it along the places.
+// Subtracts `mean` from the residual of a tree, and computes its prefix sums along the places.
 static void sum_tree(const bb_unwrap_bound *bound, void *residual, bb_index root, double mean)
 {
     double sum = bound->sums[root];
@@ -263,19 +264,22 @@ done:
     return status;
 }
 
-// Squared energy norms relative to the solution's: stop tolerance, and bound of the true residual.
+// Squared energy norms relative to that of the solution: stopping tolerance, and bound of the true
+// residual.
 static const double enough = 1e-10, most = 1e-6;
 
-// Square of the error of a difference, in rad^2, with which a descent ends: a sixth of half a turn.
+// Squared error of a difference [rad^2] at which conjugate gradients stop: a sixth of half a cycle.
 static const double tolerable = 0.25;
 
-// Steps in turn after which a descent ends if the bound of the error is tolerable, or has kept more
-// than this share: it falls to a third or less in 100 steps on corridors of 872,000 points.
+// Number of steps after which conjugate gradients stop if the bound is tolerable, or if it is still
+// above this share of its earlier value. It falls to a third or less in 100 steps on corridors of
+// 872,000 points.
 enum { PATIENCE = 100 };
 static const double most_kept = 0.8;
 
-// Trees of earlier weights mostly give a bound as low. New ones, which cost as much as so many
-// steps, are built if the bound has not ended the descent that long after the energy would have.
+// Trees of earlier weights usually give an equally low bound. New trees cost as much as this number
+// of steps. They are built if the bound has not stopped the iteration this many steps after the
+// energy would have.
 enum { TREE_STEPS = 6 };
 
 static bb_status add_inner(bb_unwrap_descent *descent, const bb_unwrap_field *a,
@@ -455,7 +459,7 @@ done:
     return status;
 }
 
-// The energy of the solution: f is left as the residual.
+// Energy of the solution; leaves the residual in f.
 static bb_status take_residual(bb_unwrap_descent *descent, double *energy)
 {
     bb_status status = BB_OK;
@@ -469,8 +473,9 @@ done:
     return status;
 }
 
-// Trees for the weights of the grids, those of weights before or new ones, and r B r from which on
-// their bound, which the error's energy times the widest resistance does not exceed, is of use.
+// Updates the trees for the weights of the grids, by re-measuring old trees or building new ones.
+// `next` is the value of r B r below which their bound can be tolerable: the bound is at most the
+// energy of the error times the widest resistance.
 static bb_status take_trees(bb_unwrap_descent *descent, bool are_new, double *next)
 {
     bb_status status = BB_OK;
@@ -488,8 +493,8 @@ done:
     return status;
 }
 
-// Bounds the square of the error of a difference, and removes the means of the residual, which no
-// solution does.
+// Bounds the squared error of a difference, and removes the means of the residual, which no
+// solution can reduce.
 static bb_status bound_error(bb_unwrap_descent *descent, double *error)
 {
     bb_status status = BB_OK;
@@ -502,7 +507,7 @@ done:
     return status;
 }
 
-// One step; `left`: r B r before it.
+// Performs one step; `left`: r B r before it.
 static bb_status step_on(bb_unwrap_descent *descent, double *left)
 {
     bb_status status = BB_OK;
@@ -521,8 +526,8 @@ static bb_status descend(bb_unwrap_descent *descent, double energy, bb_index *st
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(descent->grids->context);
     const bb_unwrap_field *const zeros[] = {&descent->p, &descent->q, &descent->pq};
-    double next = 0.0, due = INFINITY; // r B r of the next bound; bound of PATIENCE steps ago
-    int first = 0;                     // step on which the energy ends the descent
+    double next = 0.0, due = INFINITY; // r B r at the next bound; bound of PATIENCE steps ago
+    int first = 0;                     // step at which the energy alone would stop
     bool goes_on = true;
     *reached = false;
     for (size_t i = 0; i < sizeof zeros / sizeof zeros[0]; ++i) {
@@ -533,7 +538,7 @@ static bb_status descend(bb_unwrap_descent *descent, double energy, bb_index *st
         const bool is_due = i % PATIENCE == 0;
         double left = 0.0, error = 0.0;
         BB_TRY(step_on(descent, &left));
-        energy = fmax(energy, left); // of a solution that starts from zero
+        energy = fmax(energy, left); // energy of the solution when starting from zero
         goes_on = isfinite(energy) && isfinite(left);
         first = first == 0 && (is_due || left <= enough * energy) ? i : first;
         ++*steps;

@@ -8,13 +8,14 @@
 struct bb_unwrap_detection {
     bb_kernel_context *context;
     bb_index columns, rows;
-    bb_unwrap_field pairs, pixels;  // two of 16 bits a word, and those apart, with one more if odd
-    bb_unwrap_field frames;         // the pixels by frame; their block is that of the pixels
-    bb_unwrap_field inside;         // of integers
-    bb_unwrap_field cosines, sines; // weights of four frames
+    bb_unwrap_field pairs,
+        pixels; // pixels as 32-bit words of two (one more if odd), and as separate values
+    bb_unwrap_field frames;         // `pixels` split into frames; they share its block
+    bb_unwrap_field inside;         // step in integer arithmetic
+    bb_unwrap_field cosines, sines; // weights of the four frames
     bb_unwrap_field mean, window, across, along;
     bb_unwrap_field tables[2][2]; // by axis: cosine and sine of the carrier
-    bb_kernel_launch *four;       // steps, in vectors; NULL: a carrier
+    bb_kernel_launch *four;       // four-step detection on vectors; NULL with a carrier
     bb_unwrap_step part, average, demodulate[2];
 };
 
@@ -22,17 +23,17 @@ static bb_status check(const bb_unwrap_detection_config *config)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(config->frames == BB_UNWRAP_FRAMES || config->frames == 1, BB_INVALID,
-               "a phase of %td frames, expected %d, or 1 with a carrier", config->frames,
+               "a phase needs %td frames, expected %d, or 1 with a carrier", config->frames,
                BB_UNWRAP_FRAMES);
     BB_REQUIRE(config->frames > 1 || (config->window_px > 0 && config->window_px % 2 == 1 &&
                                       config->window_px <= BB_UNWRAP_LONGEST_WINDOW),
-               BB_INVALID, "a window of %td pixels, expected an odd number of at most %d",
+               BB_INVALID, "window of %td pixels: use an odd number of at most %d",
                config->window_px, BB_UNWRAP_LONGEST_WINDOW);
 done:
     return status;
 }
 
-// A vector of values in words of a format.
+// Creates a vector of values in words of a format.
 static bb_status create_table(bb_unwrap_detection *detection, bb_format format, bb_index count,
                               const double *values, bb_unwrap_field *out)
 {

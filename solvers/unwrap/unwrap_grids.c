@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-// Order of a V-cycle, V(2,1) with red-black sweeps, as a sequence of launches.
+// Numbers of sweeps of a V-cycle, V(2,1) with red-black sweeps, and of the symmetric cycle.
 enum { SWEEPS_BEFORE = 2, SWEEPS_AFTER = 1, SWEEPS_COARSEST = 4, SWEEPS_SYMMETRIC = 2 };
 enum { RED = BB_UNWRAP_RED, BLACK = BB_UNWRAP_BLACK, COLOURS = BB_UNWRAP_COLOURS };
 
@@ -25,7 +25,7 @@ done:
     return status;
 }
 
-// A step as bb_unwrap_step_run queues it, or its kernel alone.
+// Adds a step as bb_unwrap_step_run queues it, or its kernel without rounding.
 static bb_status add(launch_list *list, const bb_unwrap_step *step)
 {
     bb_status status = BB_OK;
@@ -48,7 +48,8 @@ done:
     return status;
 }
 
-// Sweeps over both colours; one that ends in black leaves no residual there.
+// Adds sweeps over both colours; after a sweep that ends with black the residual of black points is
+// zero.
 static bb_status add_sweeps(launch_list *list, const bb_unwrap_level *grid, int sweeps, int first)
 {
     bb_status status = BB_OK;
@@ -59,7 +60,7 @@ done:
     return status;
 }
 
-// Sweeps on the way down: those of a coarse grid start from zero.
+// Adds the sweeps on the way down; the first one of a coarse grid starts from zero.
 static bb_status add_sweeps_down(launch_list *list, const bb_unwrap_grids *grids, int level,
                                  int sweeps)
 {
@@ -107,7 +108,7 @@ done:
     return status;
 }
 
-// Sweeps up are those down in reverse, and corrections go back as residuals came.
+// Symmetric cycle: sweeps up mirror those down, and injection is the transpose of the restriction.
 static bb_status list_symmetric(const bb_unwrap_grids *grids, launch_list *list)
 {
     bb_status status = BB_OK;
@@ -132,7 +133,7 @@ done:
     return status;
 }
 
-// `is_exact` leaves out the rounding to formats narrower than their words.
+// With `is_exact`, rounding to formats narrower than their words is omitted.
 static bb_status create_sequence(bb_status (*fill)(const bb_unwrap_grids *, launch_list *),
                                  const bb_unwrap_grids *grids, bool is_exact,
                                  bb_kernel_sequence **out)
@@ -223,7 +224,7 @@ done:
     return status;
 }
 
-// The sweep of a grid that needs no solution before it.
+// Sweep that starts from a zero solution.
 static bb_status create_first_sweep(bb_unwrap_grids *grids, const bb_unwrap_config *config,
                                     int level)
 {
@@ -254,7 +255,7 @@ done:
     return status;
 }
 
-// From a grid to the points of one colour of the next coarser one.
+// Steps from a grid to the points of one colour of the next coarser one.
 static bb_status create_restriction(bb_unwrap_grids *grids, const bb_unwrap_config *config,
                                     int level, int colour)
 {
@@ -287,7 +288,7 @@ static bb_status create_restriction(bb_unwrap_grids *grids, const bb_unwrap_conf
         .written = {&coarse->f[colour]},
     };
     BB_TRY(bb_unwrap_step_create(grids->context, &coarsen, &coarse->coarsen[colour]));
-    if (fine->u[0].rounding != NULL) { // black points have a residual too
+    if (fine->u[0].rounding != NULL) { // black points have a residual, too
         restricted.use.file = "unwrap_restrict_all.kernel";
         const bb_unwrap_field *fields[] = {&fine->u[RED],   &fine->u[BLACK],  &fine->f[RED],
                                            &fine->f[BLACK], &fine->wx[RED],   &fine->wx[BLACK],
@@ -312,7 +313,7 @@ static bb_status create_unpacking(bb_unwrap_grids *grids, int level, const bb_un
     return bb_unwrap_step_create(grids->context, &recipe, out);
 }
 
-// From a grid to the next finer one.
+// Steps from a grid to the next finer one.
 static bb_status create_prolongation(bb_unwrap_grids *grids, const bb_unwrap_config *config,
                                      int level)
 {
@@ -347,7 +348,7 @@ done:
     return status;
 }
 
-// Between the finest grid and what it is given and gives.
+// Steps between the finest grid and its input and output fields.
 static bb_status create_packing(bb_unwrap_grids *grids)
 {
     bb_status status = BB_OK;

@@ -4,14 +4,15 @@
 //
 //     sum over neighbours of w (u_neighbour - u) = f,
 //
-// cell-centred: a coarse point stands for 2 x 2 fine ones, extents are halved and rounded up, so
-// any size will do. A weight of a coarse edge is half the sum of the two fine ones beneath it;
+// cell-centred: a coarse point represents 2 x 2 fine ones, and extents are halved and rounded up,
+// so any size works. The weight of a coarse edge is half the sum of the two fine ones beneath it;
 // residuals of children are added; corrections are interpolated bilinearly. V(2,1) with red-black
-// Gauss-Seidel. Points without an edge keep what is interpolated. Cells hold points that a mask
-// parts, so that cycles may diverge; bb_unwrap_grids_precondition is definite all the same.
+// Gauss-Seidel. Points without an edge keep the interpolated value. A coarse cell may contain
+// points that the mask separates, so plain cycles may diverge; bb_unwrap_grids_precondition is
+// definite all the same.
 //
-// Within a grid the points of each colour stand side by side (unwrap_pack.kernel), so that a sweep
-// reads and writes neighbouring words.
+// Within a grid the points of each colour are stored contiguously (unwrap_pack.kernel), so that a
+// sweep reads and writes neighbouring words.
 #ifndef BB_SOLVERS_UNWRAP_UNWRAP_GRIDS_H
 #define BB_SOLVERS_UNWRAP_UNWRAP_GRIDS_H
 
@@ -22,14 +23,14 @@
 enum { BB_UNWRAP_LEVELS = 32, BB_UNWRAP_LEVEL_FIELDS = 10 };
 enum { BB_UNWRAP_RED, BB_UNWRAP_BLACK, BB_UNWRAP_COLOURS };
 
-/// One grid; by colour [rows + 3][columns / 2 + 3], of which a row or column before and two or so
-/// behind are margins of 0.
+/// One grid; each colour is [rows + 3][columns / 2 + 3] including zero margins: one row or column
+/// before, two or more after.
 typedef struct bb_unwrap_level {
     bb_unwrap_field u[BB_UNWRAP_COLOURS], f[BB_UNWRAP_COLOURS];
     bb_unwrap_field wx[BB_UNWRAP_COLOURS], wy[BB_UNWRAP_COLOURS];
-    bb_unwrap_field plain, framed; ///< the solution of a coarse grid, as it lies and in a frame
+    bb_unwrap_field plain, framed; ///< solution of a coarse grid, unpacked and with a frame
     bb_unwrap_step sweeps[BB_UNWRAP_COLOURS];
-    bb_unwrap_step first_sweep[BB_UNWRAP_COLOURS]; ///< from zero
+    bb_unwrap_step first_sweep[BB_UNWRAP_COLOURS]; ///< sweep that starts from zero
     /// From the next finer grid to this one, and back.
     bb_unwrap_step coarsen[BB_UNWRAP_COLOURS], restrict_residual[BB_UNWRAP_COLOURS];
     bb_unwrap_step unpack, frame, prolong[BB_UNWRAP_COLOURS], inject[BB_UNWRAP_COLOURS];
@@ -47,7 +48,7 @@ typedef struct bb_unwrap_grids {
     bb_kernel_sequence *load, *cycle, *precondition;
 } bb_unwrap_grids;
 
-/// Grids of zeros down to at most 2 x 2 points. Errors: BB_MEMORY, those of
+/// Creates zeroed grids down to at most 2 x 2 points. Errors: BB_MEMORY, those of
 /// bb_unwrap_step_create and bb_kernel_sequence_create. Owner: the caller, who releases them
 /// whatever the status.
 BB_CHECKED bb_status bb_unwrap_grids_create(bb_kernel_context *context,
@@ -55,34 +56,34 @@ BB_CHECKED bb_status bb_unwrap_grids_create(bb_kernel_context *context,
                                             bb_index rows, bb_unwrap_grids *out);
 void bb_unwrap_grids_release(bb_unwrap_grids *grids);
 
-/// Lists the fields of a level, empty ones among them.
+/// Lists the fields of a level, including empty ones.
 void bb_unwrap_grids_fields(bb_unwrap_level *grid, bb_unwrap_field *out[BB_UNWRAP_LEVEL_FIELDS]);
 
-/// The next solution starts from zero.
+/// Makes the next cycle start from zero.
 BB_CHECKED bb_status bb_unwrap_grids_clear(bb_unwrap_grids *grids);
 
-/// Takes the right-hand side and the weights, and makes the weights of coarse grids.
+/// Packs right-hand side and weights, and computes the weights of coarse grids.
 BB_CHECKED bb_status bb_unwrap_grids_load(bb_unwrap_grids *grids);
 
 /// One V-cycle.
 BB_CHECKED bb_status bb_unwrap_grids_cycle(bb_unwrap_grids *grids);
 
-/// Queues the search for the largest correction that the last cycle took from the second coarse
-/// grid, in rad, into `correction`; nothing without coarse grids.
+/// Queues the maximum over the last correction from the second coarse grid [rad], into
+/// `correction`; does nothing without coarse grids.
 BB_CHECKED bb_status bb_unwrap_grids_measure(bb_unwrap_grids *grids);
 
-/// Measures that correction; INFINITY without coarse grids. Waits for the device.
+/// Reads that maximum; INFINITY without coarse grids. Waits for the device.
 BB_CHECKED bb_status bb_unwrap_grids_correction(bb_unwrap_grids *grids, double *out);
 
-/// Puts what the cycles found into the solution.
+/// Unpacks the result of the cycles into the solution.
 BB_CHECKED bb_status bb_unwrap_grids_store(bb_unwrap_grids *grids);
 
-/// The next cycle starts from the solution.
+/// Makes the next cycle start from the solution.
 BB_CHECKED bb_status bb_unwrap_grids_restore(bb_unwrap_grids *grids);
 
 /// Overwrites the solution with B f, f the right-hand side: one symmetric V(2,2) cycle from zero
 /// with piecewise constant corrections, so that B is symmetric and definite for any mask and
-/// weights. Its numbers are rounded to their formats where bb_unwrap_config_descends.
+/// weights. Values are rounded to their formats if bb_unwrap_config_descends.
 BB_CHECKED bb_status bb_unwrap_grids_precondition(bb_unwrap_grids *grids);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-// Root of a point's tree, whose path is halved on the way.
+// Root of a point's tree; halves the path on the way.
 static int32_t root_of(int32_t *parents, int32_t point)
 {
     while (parents[point] != point) {
@@ -27,7 +27,7 @@ bool bb_unwrap_parts_join(int32_t *parents, int32_t one, int32_t two)
     return first != second;
 }
 
-// Labels hold parents, then parts.
+// Converts labels from parents to part numbers.
 static void label(const unsigned char *mask, bb_unwrap_parts *parts)
 {
     const bb_index points = parts->columns * parts->rows;
@@ -44,7 +44,7 @@ static void label(const unsigned char *mask, bb_unwrap_parts *parts)
     for (bb_index p = 0; p < points; ++p) {
         labels[p] = labels[p] < 0 ? -1 : root_of(labels, (int32_t)p);
     }
-    for (bb_index p = 0; p < points; ++p) { // a root comes before all of its part
+    for (bb_index p = 0; p < points; ++p) { // a root precedes all other points of its part
         if (labels[p] >= 0) {
             labels[p] = labels[p] == p ? (int32_t)parts->count++ : labels[labels[p]];
             ++parts->point_count;
@@ -56,7 +56,7 @@ static bb_status list_points(bb_unwrap_parts *parts)
 {
     bb_status status = BB_OK;
     const bb_index points = parts->columns * parts->rows;
-    int32_t *next = NULL; // [count] place of a part's next point
+    int32_t *next = NULL; // [count] next place of each part
     BB_TRY(BB_ZEROED(parts->count, &parts->sizes));
     BB_TRY(BB_ALLOCATE(parts->point_count, &parts->order));
     BB_TRY(BB_ALLOCATE(parts->count, &next));
@@ -80,7 +80,7 @@ done:
     return status;
 }
 
-// Every fourth point of a run first, the others behind them.
+// Moves every fourth point of a run to the front.
 static void quarter(int32_t *points, bb_index count)
 {
     enum { STRIDE = 4 };
@@ -97,7 +97,7 @@ static void quarter(int32_t *points, bb_index count)
     memcpy(points, sorted, (size_t)count * sizeof *points);
 }
 
-// Runs and groups of each part; the order of points within a run.
+// Computes runs and groups of each part, and reorders the points within a run.
 static bb_status list_runs(bb_unwrap_parts *parts)
 {
     bb_status status = BB_OK;
@@ -127,8 +127,8 @@ done:
     return status;
 }
 
-// Whether the mask is one part with unbroken rows and columns. No shortest way crosses the line
-// between two of them twice there, since it would go straight along it: there are no detours.
+// True if the mask is one part with unbroken rows and columns. There no shortest path crosses the
+// line between two points twice, since it would follow the line instead: there are no detours.
 static bool is_convex(const bb_unwrap_parts *parts)
 {
     const int32_t columns = (int32_t)parts->columns, *labels = parts->labels;
@@ -144,8 +144,8 @@ static bool is_convex(const bb_unwrap_parts *parts)
     return parts->count == 1 && runs == right - left + bottom - parts->order[0] / columns + 2;
 }
 
-// Searches a part breadth first from a point, over points whose mark differs; returns the steps to
-// the last point, which `queue` [points of the part] has at its end.
+// Breadth-first search of a part from a point, over points with a different mark. Returns the steps
+// to the last point, which is the last one in `queue` [points of the part].
 static bb_index search(const bb_unwrap_parts *parts, int32_t start, unsigned char mark,
                        unsigned char *marks, int32_t *queue)
 {
@@ -157,7 +157,7 @@ static bb_index search(const bb_unwrap_parts *parts, int32_t start, unsigned cha
         const bb_index p = queue[i], x = p % columns, y = p / columns;
         const bool has_next[] = {x > 0, x + 1 < columns, y > 0, y + 1 < rows};
         const bb_index next[] = {p - 1, p + 1, p - columns, p + columns};
-        if (i == end) { // all points of a step are listed
+        if (i == end) { // all points of a step are in the queue
             end = count;
             ++steps;
         }
@@ -171,7 +171,7 @@ static bb_index search(const bb_unwrap_parts *parts, int32_t start, unsigned cha
     return steps;
 }
 
-// The point that is farthest from any point is an end of a longest way, or nearly so.
+// The farthest point from any point is an end of a longest path, or nearly so.
 static bb_status find_detour(bb_unwrap_parts *parts)
 {
     bb_status status = BB_OK;
@@ -203,7 +203,7 @@ bb_status bb_unwrap_parts_create(const unsigned char *mask, bb_index columns, bb
     bb_status status = BB_OK;
     *out = (bb_unwrap_parts){.columns = columns, .rows = rows};
     BB_REQUIRE(columns * rows <= INT32_MAX, BB_UNSUPPORTED,
-               "a phase of %td x %td points, expected less than 2^31", columns, rows);
+               "phase of %td x %td points, expected fewer than 2^31", columns, rows);
     BB_TRY(BB_ALLOCATE(columns * rows, &out->labels));
     label(mask, out);
     if (out->count > 0) {

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-// Both ends of the edge from a point to the right (axis 0) or downwards (1); -1 where there is
-// none.
+// End point of the edge from a point to the right (axis 0) or downwards (axis 1); -1 if there is no
+// such edge.
 static bb_index end_of_edge(const bb_unwrap_parts *parts, bb_index point, int axis)
 {
     const bool fits = axis == 0 ? point % parts->columns + 1 < parts->columns
@@ -16,7 +16,7 @@ static bb_index end_of_edge(const bb_unwrap_parts *parts, bb_index point, int ax
     return fits && parts->labels[point] >= 0 && parts->labels[end] >= 0 ? end : -1;
 }
 
-// A field of the device as doubles.
+// Downloads a field as doubles.
 static bb_status load(bb_unwrap *unwrap, const bb_unwrap_field *field, double *out)
 {
     bb_status status = BB_OK;
@@ -37,8 +37,8 @@ bb_status bb_unwrap_quality_map(bb_unwrap *unwrap, double *quality)
     const bb_unwrap_parts *parts = &unwrap->parts;
     const bb_index points = parts->columns * parts->rows;
     const bb_unwrap_field *const fields[] = {&unwrap->grids.wx, &unwrap->grids.wy};
-    double *weights = NULL;      // [points] of the edges along an axis
-    unsigned char *edges = NULL; // [points] of a point
+    double *weights = NULL;      // [points] weights of the edges along an axis
+    unsigned char *edges = NULL; // [points] number of edges of a point
     BB_TRY(BB_ALLOCATE(points, &weights));
     BB_TRY(BB_ZEROED(points, &edges));
     for (bb_index p = 0; p < points; ++p) {
@@ -75,7 +75,7 @@ static int32_t root_of(int32_t *parents, int32_t point)
     return point;
 }
 
-// Joins what kept edges along an axis join, and counts those that are steep.
+// Joins the regions connected by accepted edges along an axis, and counts steep edges.
 static void join_kept(const bb_unwrap_parts *parts, int axis, const double *used,
                       const double *gradients, int32_t *parents, bb_index *steep)
 {
@@ -90,13 +90,13 @@ static void join_kept(const bb_unwrap_parts *parts, int axis, const double *used
     }
 }
 
-// Points outside the largest region of each part. Sizes stand at the root of a region.
+// Counts points outside the largest region of each part. Sizes are stored at the root of a region.
 static bb_status count_hanging(const bb_unwrap_parts *parts, int32_t *parents, bb_index *hanging)
 {
     bb_status status = BB_OK;
     const bb_index points = parts->columns * parts->rows;
-    int32_t *sizes = NULL;   // [points] of the region of a root
-    int32_t *largest = NULL; // [count] of a part's regions
+    int32_t *sizes = NULL;   // [points] size of the region, at its root
+    int32_t *largest = NULL; // [count] largest region of each part
     BB_TRY(BB_ZEROED(points, &sizes));
     BB_TRY(BB_ZEROED(parts->count, &largest));
     for (bb_index p = 0; p < points; ++p) {
@@ -124,10 +124,11 @@ bb_status bb_unwrap_quality_reliability(bb_unwrap *unwrap, bb_unwrap_doubt *out)
     bb_status status = BB_OK;
     const bb_unwrap_parts *parts = &unwrap->parts;
     const bb_index points = parts->columns * parts->rows;
-    // The first least squares has the mean in place of a rejected gradient.
+    // The first least-squares solve uses the mean instead of a rejected gradient, so unequal values
+    // mark rejected edges.
     const bb_unwrap_field *const used[] = {&unwrap->mx, &unwrap->my};
     const bb_unwrap_field *const gradients[] = {&unwrap->gx, &unwrap->gy};
-    double *fields[2] = {NULL, NULL}; // [points] each: gradients used, and measured
+    double *fields[2] = {NULL, NULL}; // [points] each: used gradients, and measured ones
     int32_t *parents = NULL;          // [points]
     bb_index steep = 0, hanging = 0;
     BB_TRY(BB_ALLOCATE(points, &fields[0]));

@@ -108,7 +108,7 @@ done:
     return status;
 }
 
-// 0 to two pi, evenly, and one that every edge is below.
+// Thresholds from 0 to 2 pi in equal steps, and one above every edge.
 static bb_status fill_thresholds(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
@@ -125,7 +125,7 @@ done:
     return status;
 }
 
-// Types of the words of each slot's storage, and of its arithmetic.
+// Binds the types of each slot's storage and arithmetic.
 static const char *stored(const bb_unwrap *unwrap, bb_unwrap_slot slot)
 {
     return bb_unwrap_field_type(unwrap->config.slots[slot].storage);
@@ -136,8 +136,7 @@ static const char *working(const bb_unwrap *unwrap, bb_unwrap_slot slot)
     return bb_unwrap_field_type(unwrap->config.slots[slot].arithmetic);
 }
 
-// A step of a slot: its placeholder `name` stands for what the slot stores, WORK for its
-// arithmetic.
+// Adds a step of a slot: placeholder `name` is bound to the slot's storage, WORK to its arithmetic.
 static bb_status add(bb_unwrap *unwrap, bb_unwrap_recipe recipe, const char *file, const char *name,
                      bb_unwrap_slot slot, bool works, bb_unwrap_step *out)
 {
@@ -174,7 +173,7 @@ static bb_status create_gradients(bb_unwrap *u)
                    "unwrap_means.kernel", "G", slot, true, &u->means[axis]));
     }
     BB_TRY(
-        add(u, // rejection puts the gradients of the first least squares in the place of the means
+        add(u, // rejection overwrites the means with the gradients of the first least-squares solve
             (bb_unwrap_recipe){.fields = {&u->mx, &u->my, &grid->wx, &grid->wy, &grid->f},
                                .written = {&grid->f}},
             "unwrap_divergence.kernel", "G", slot, true, &u->first_divergence));
@@ -186,7 +185,7 @@ done:
     return status;
 }
 
-// Edges that follow from the mask alone.
+// Computes the edges, which depend on the mask only.
 static bb_status make_edges(bb_unwrap *u)
 {
     bb_status status = BB_OK;
@@ -281,7 +280,8 @@ static bb_status create_pistons(bb_unwrap *u)
     const bb_unwrap_field *solution = &u->grids.u;
     const bb_unwrap_slot slot = BB_UNWRAP_CONGRUENCE;
     const bb_kernel_use mixed = {.types = {{"I", stored(u, BB_UNWRAP_GRADIENT)}}, .type_count = 1};
-    const bool is_wide = solution->format == BB_FORMAT_FP64; // a sum takes no wider numbers
+    const bool is_wide = solution->format ==
+                         BB_FORMAT_FP64; // operands of a sum must not be wider than its arithmetic
     const bb_kernel_use settled = {.types = {{"U", stored(u, BB_UNWRAP_SMOOTHER)},
                                              {"WORK", is_wide ? "DP" : working(u, slot)}},
                                    .type_count = 2};
@@ -324,7 +324,7 @@ done:
     return status;
 }
 
-// Selects the least-squares phase with the least jumps.
+// Creates the steps that select the least-squares phase with the least jumps.
 static bb_status create_choice(bb_unwrap *u)
 {
     bb_status status = BB_OK;
@@ -390,7 +390,7 @@ bb_status bb_unwrap_state_reweight(bb_unwrap *unwrap, bb_index round, bb_unwrap_
                "unwrap_reweight.kernel", "G", BB_UNWRAP_GRADIENT, true, out);
 }
 
-// All fields beside the grids'; returns how many.
+// Lists all fields outside the grids; returns their number.
 enum { FIELDS = 44 };
 static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
 {

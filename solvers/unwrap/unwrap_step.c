@@ -19,7 +19,8 @@ done:
     return status;
 }
 
-// Steps of a format between powers of two, and where it ends (precision/format.h).
+// Parameters of the rounding kernel: spacing of a format between powers of two, and its limits
+// (precision/format.h).
 static bb_status ready_rounding(bb_kernel_context *context, bb_unwrap_field *field)
 {
     const bb_format_info *format = bb_format_describe(field->format);

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Grids of numbers on a device, and steps on them: kernels of the language, each followed by the
-// rounding of what it wrote where that is stored in a narrow format.
+// Fields of numbers on a device, and steps on them. A step is a kernel of the kernel language,
+// followed by rounding of its results if they are stored in a narrow format.
 #ifndef BB_SOLVERS_UNWRAP_UNWRAP_STEP_H
 #define BB_SOLVERS_UNWRAP_UNWRAP_STEP_H
 
 #include "precision/format.h"
 #include "solvers/kernels/objects/kernel_context.h"
 
-/// A vector or matrix [rows][columns] of a device's memory.
+/// A vector or matrix [rows][columns] in device memory.
 typedef struct bb_unwrap_field {
     bb_index columns, rows;
-    bb_format format;           ///< in which it is stored
-    size_t bytes;               ///< of its block: words of fp64, or of fp32
+    bb_format format;           ///< storage format
+    size_t bytes;               ///< size of the block in bytes: words of fp64 or fp32
     void *block;                ///< NULL: no field
-    int32_t *indices;           ///< on the host, of integers alone; borrowed
-    bb_kernel_launch *rounding; ///< to the format; NULL where words are of the format
+    int32_t *indices;           ///< integer values in host memory, or NULL; borrowed
+    bb_kernel_launch *rounding; ///< rounding to the format; NULL if words have the format
 } bb_unwrap_field;
 
-/// A field of zeros. Errors: BB_MEMORY, those of bb_kernel_launch_create. Owner: the caller.
+/// Creates a zeroed field. Errors: BB_MEMORY, those of bb_kernel_launch_create. Owner: the caller.
 BB_CHECKED bb_status bb_unwrap_field_create(bb_kernel_context *context, bb_format format,
                                             bb_index columns, bb_index rows, bb_unwrap_field *out);
 
-/// The same of `count` 32-bit integers, copied, which are borrowed for as long as the field is
-/// used in steps that are created; NULL: zeros.
+/// Creates a field of `count` 32-bit integers with a copy of `values`, which are borrowed for as
+/// long as steps are created with the field; NULL: zeros.
 BB_CHECKED bb_status bb_unwrap_field_integers(bb_kernel_context *context, int32_t *values,
                                               bb_index columns, bb_index rows,
                                               bb_unwrap_field *out);
 void bb_unwrap_field_release(bb_kernel_context *context, bb_unwrap_field *field);
 
-/// "SP" or "DP": the words that hold a format.
+/// "SP" or "DP": type of the words that store a format.
 const char *bb_unwrap_field_type(bb_format format);
 
 enum { BB_UNWRAP_OPERANDS = 11, BB_UNWRAP_WRITTEN = 6 };
@@ -40,8 +40,8 @@ typedef struct bb_unwrap_step {
     const bb_unwrap_field *written[BB_UNWRAP_WRITTEN];
 } bb_unwrap_step;
 
-/// What a step is made of. Fields are the kernel's objects in its order; `as_vectors` takes
-/// matrices as vectors of all their elements.
+/// Recipe of a step. Fields are the kernel's objects in its order; `as_vectors` passes matrices as
+/// vectors of all their elements.
 typedef struct bb_unwrap_recipe {
     bb_kernel_use use;
     const bb_unwrap_field *fields[BB_UNWRAP_OPERANDS];
@@ -50,13 +50,13 @@ typedef struct bb_unwrap_recipe {
     const bb_unwrap_field *written[BB_UNWRAP_WRITTEN]; ///< NULL ends them
 } bb_unwrap_recipe;
 
-/// A step over fields, which outlive it. Errors: those of bb_kernel_launch_create. Owner: the
-/// caller.
+/// Creates a step over fields, which must outlive it. Errors: those of bb_kernel_launch_create.
+/// Owner: the caller.
 BB_CHECKED bb_status bb_unwrap_step_create(bb_kernel_context *context,
                                            const bb_unwrap_recipe *recipe, bb_unwrap_step *out);
 void bb_unwrap_step_release(bb_unwrap_step *step);
 
-/// Queues it. Errors: those of bb_kernel_launch_queue.
+/// Queues the step. Errors: those of bb_kernel_launch_queue.
 BB_CHECKED bb_status bb_unwrap_step_run(const bb_unwrap_step *step);
 
 #endif

@@ -4,28 +4,28 @@
 namespace
 {
 
-const int tile = 32; // of the products
+const int tile = 32; // tile size of the products
 const int tile_threads = 256;
 
-// out <- beta out + alpha A op(B), in tiles, for blockIdx.z problems a fixed distance apart.
+// out <- beta out + alpha A op(B), by tiles, for blockIdx.z problems at fixed distances.
 template <typename T> struct tile_product {
     const T *a, *b;
     T *out;
-    bb_index stride; // of all of them
+    bb_index stride; // of all operands
     bb_index rows, columns, depth;
-    bb_index rows_last, depth_last; // of the last problem
-    bb_index apart;                 // between problems, in items; the same for all
+    bb_index rows_last, depth_last; // rows of the last problem
+    bb_index apart;                 // distance between problems, in items
     T alpha, beta;
     bool transposed; // B is [columns][depth]
     bool lower_only;
-    T *copy; // NULL, or where the rows of A are put as well
+    T *copy; // second output for the rows of A, or NULL
     const bb_breakdown_cuda *breakdown;
 };
 
 template <typename T> struct tile_memory {
     static const int depth = sizeof(T) == sizeof(float) ? 128 : 64;
     T a[tile][depth + 1];
-    T b[tile][depth + 1]; // by column
+    T b[tile][depth + 1]; // transposed: by column
 };
 
 template <typename T>
@@ -105,7 +105,7 @@ bb_status multiply(const tile_product<T> &p, bb_index problems, cudaStream_t str
     return BB_OK;
 }
 
-// Solves the rows below the `square` columns from `index` on and updates what is right of them.
+// Solves the rows below the `square` columns from `index` on and updates the block to their right.
 template <typename T>
 bb_status finish_column(T *block, const T *inverse, T *scratch, bb_index size, bb_index index,
                         bb_index square, const bb_breakdown_cuda *breakdown, cudaStream_t stream)
@@ -136,7 +136,7 @@ bb_status finish_column(T *block, const T *inverse, T *scratch, bb_index size, b
     return multiply(p, 1, stream);
 }
 
-// Pairs of inverted blocks of `half` rows become inverted blocks of twice as many.
+// Combines pairs of inverted blocks of `half` rows into inverted blocks of twice the size.
 template <typename T>
 bb_status double_inverse(const T *block, T *inverse, T *scratch, bb_index size, bb_index half,
                          const bb_breakdown_cuda *breakdown, cudaStream_t stream)

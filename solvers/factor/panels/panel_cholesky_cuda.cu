@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Making a factorization by panels on the parts of one GPU or several, and timing it.
+// Creation and timing of a factorization by panels, on the parts of one or several GPUs.
 #include "core/memory.h"
 #include "solvers/factor/panels/panel_cholesky_cuda.h"
 #include "solvers/gpu/peer_memory_cuda.h"
@@ -35,7 +35,7 @@ bb_status make_events(bb_panel_cholesky *f)
     for (bb_index g = 0; g < f->gpus; ++g) {
         fill_marks *marks = &f->fills[g];
         BB_CUDA_TRY(cudaSetDevice(f->parts[g].ordinal));
-        marks->most = 2 * blocks + 1; // panels and sides, and the scale of the sides
+        marks->most = 2 * blocks + 1; // one per panel and side, and one for the scale of the sides
         BB_RETURN_IF_FAILED(bb_memory_zeroed(2 * marks->most, sizeof(cudaEvent_t), &memory));
         marks->begin = static_cast<cudaEvent_t *>(memory);
         marks->end = marks->begin + marks->most;
@@ -113,7 +113,7 @@ bb_status seconds_between(cudaEvent_t begin, cudaEvent_t end, double *seconds)
     return BB_OK;
 }
 
-// The slowest GPU's time, without its fills.
+// Time of the slowest GPU, without its fills.
 bb_status time_factor(const bb_panel_cholesky *f, bb_panel_times *times)
 {
     for (bb_index g = 0; g < f->gpus; ++g) {
@@ -138,7 +138,7 @@ bb_status read_breakdown(const bb_panel_cholesky *f, bb_outcome *outcome)
         BB_RETURN_IF_FAILED(use(&f->parts[g]));
         BB_CUDA_TRY(cudaMemcpy(&here, f->parts[g].breakdown, sizeof here, cudaMemcpyDeviceToHost));
         if (here.row != 0 && (found.row == 0 || here.row < found.row)) {
-            found = here; // what broke later, broke by it
+            found = here; // report the first breakdown: later ones are consequences
         }
     }
     const bb_index row = found.row - 1;
@@ -161,10 +161,10 @@ bb_status check_sources(const bb_panel_cholesky *f, const bb_panel_sources *sour
             rows += sources[g].sides[s]->rows;
         }
         if (sources[g].matrix->rows != f->plan.n || rows != f->plan.sides) {
-            return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                                 "sources of %td rows with %td right-hand sides, expected %td and "
-                                 "%td",
-                                 sources[g].matrix->rows, rows, f->plan.n, f->plan.sides);
+            return bb_status_set(
+                BB_INVALID, __FILE__, __LINE__,
+                "sources have %td rows and %td right-hand sides, expected %td and %td",
+                sources[g].matrix->rows, rows, f->plan.n, f->plan.sides);
         }
     }
     return BB_OK;
@@ -207,7 +207,7 @@ bb_status bb_panel_cholesky_create(bb_index gpus, bb_device *const *devices,
     }
     if (plan->swapped && gpus > 1) {
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "L in the host's memory is one GPU's, got %td GPUs", gpus);
+                             "L in host memory needs a single GPU, got %td GPUs", gpus);
     }
     BB_RETURN_IF_FAILED(bb_memory_zeroed(1, sizeof(bb_panel_cholesky), &memory));
     bb_panel_cholesky *f = static_cast<bb_panel_cholesky *>(memory);
@@ -228,7 +228,7 @@ void bb_panel_cholesky_destroy(bb_panel_cholesky **factor)
     if (*factor == nullptr) {
         return;
     }
-    (void)wait_all(*factor); // of an attempt that an error cut short
+    (void)wait_all(*factor); // of an earlier failed attempt
     drop_events(*factor);
     destroy_swap(*factor);
     for (bb_panel_part &part : (*factor)->parts) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: a factorization by panels, which panel_cholesky_cuda.cu makes and times,
-// panel_order_cuda.cu runs, and panel_result_cuda.cu and panel_columns_cuda.cu read.
+// For .cu files only: state of a factorization by panels. panel_cholesky_cuda.cu creates and times
+// it, panel_order_cuda.cu runs it, and panel_result_cuda.cu and panel_columns_cuda.cu read the
+// result.
 #ifndef BB_SOLVERS_FACTOR_PANELS_PANEL_CHOLESKY_CUDA_H
 #define BB_SOLVERS_FACTOR_PANELS_PANEL_CHOLESKY_CUDA_H
 
@@ -10,35 +11,35 @@
 namespace panel
 {
 
-// Moments of one panel's work on one part. Those of the diagonal block are recorded where it is
-// held; of guests, where it is not.
+// Events of one panel on one part. Events of the diagonal block are recorded on its owner, those of
+// remote blocks on the other parts.
 struct panel_events {
     cudaEvent_t filled;
-    cudaEvent_t ahead;    // the diagonal block has the updates of the panels before
-    cudaEvent_t inverted; // and is factored
-    cudaEvent_t first;    // the block row that the next panel waits for is solved
-    cudaEvent_t solved;   // and all others of the part
-    cudaEvent_t row;      // guests: the block row of this panel is here, but for its last block,
-    cudaEvent_t last;     // which is
-    cudaEvent_t inverse;  // the inverse of the diagonal block is here
-    cudaEvent_t read;     // the block row, or column, of this panel is read no more
-    cudaEvent_t used;     // nor its diagonal block and the inverse
+    cudaEvent_t ahead;    // diagonal block updated by earlier panels
+    cudaEvent_t inverted; // diagonal block factored and inverted
+    cudaEvent_t first;    // block row that the next panel needs first is solved
+    cudaEvent_t solved;   // all block rows of the part are solved
+    cudaEvent_t row;      // remote: block row of this panel copied, except for its last block
+    cudaEvent_t last;     // remote: its last block copied
+    cudaEvent_t inverse;  // remote: inverse of the diagonal block copied
+    cudaEvent_t read;     // remote block row or column of this panel no longer in use
+    cudaEvent_t used;     // remote diagonal block and inverse no longer in use
 };
 
-// Marks around the sources' kernels on one GPU.
+// Events around the kernels of the sources on one GPU.
 struct fill_marks {
     cudaEvent_t *begin, *end; // [most]
     bb_index count, most;
 };
 
-// An L in the host's memory.
+// L in host memory.
 struct swap_space {
-    void *planes[2];    // page-locked, each a triangle
-    bb_panel_part kept; // the part with them in the place of its own
+    void *planes[2];    // pinned, one triangle each
+    bb_panel_part kept; // the part with `planes` instead of its own
     cudaEvent_t chunk_here[BB_PANEL_CHUNKS_HELD], chunk_read[BB_PANEL_CHUNKS_HELD];
     cudaEvent_t guests_here, guests_read[2]; // by diagonal blocks, and by the rows below
-    cudaEvent_t updated;                     // all diagonal blocks of a group
-    cudaEvent_t stored[2];                   // the strip of an even group, and of an odd one
+    cudaEvent_t updated;                     // all diagonal blocks of a group are updated
+    cudaEvent_t stored[2];                   // strip of an even group, and of an odd one, is stored
 };
 
 } // namespace panel
@@ -46,7 +47,7 @@ struct swap_space {
 struct bb_panel_cholesky {
     bb_panel_plan plan;
     bb_index blocks;
-    bb_index gpus; // parts, some of which may be on one GPU
+    bb_index gpus; // number of parts, of which several may be on one GPU
     bb_panel_part parts[BB_PANEL_GPUS];
     panel::panel_events *events; // [blocks][gpus]
     panel::fill_marks fills[BB_PANEL_GPUS];
@@ -90,26 +91,26 @@ inline bb_status mark(fill_marks *marks, bool begins, cudaStream_t stream)
     return record(marks->end[marks->count++], stream);
 }
 
-// Part from which others read a part's L.
+// Part from which the L of `part` is copied.
 inline const bb_panel_part *source_of(const bb_panel_cholesky *f, bb_index part)
 {
     return f->plan.swapped ? &f->swap.kept : &f->parts[part];
 }
 
-// Takes memory of the host, and gives it back. panel_swap_cuda.cu.
+// Allocate and free pinned host memory (panel_swap_cuda.cu).
 BB_CHECKED bb_status create_swap(bb_panel_cholesky *f);
 void destroy_swap(bb_panel_cholesky *f);
 
-// Steps of a panel on a part, of panel_order_cuda.cu: the diagonal block is factored, the blocks
-// below are solved, and the next panel takes their update.
+// Steps of a panel on a part (panel_order_cuda.cu): factor the diagonal block, solve the blocks
+// below, update the next panel.
 BB_CHECKED bb_status factor_diagonal(bb_panel_cholesky *f, bb_index k);
 BB_CHECKED bb_status solve(bb_panel_cholesky *f, bb_index k, bb_index part);
 BB_CHECKED bb_status follow(bb_panel_cholesky *f, bb_index k, bb_index part);
 
-// Queue all of a factorization without its sides where L is swapped.
+// Queues a whole factorization with a swapped L, without its sides.
 BB_CHECKED bb_status run_groups(bb_panel_cholesky *f, const bb_panel_sources *sources);
 
-// Queue all of a factorization, or a backward sweep.
+// Queue a whole factorization, or a backward sweep.
 BB_CHECKED bb_status run_factor(bb_panel_cholesky *f, const bb_panel_sources *sources);
 BB_CHECKED bb_status run_backward(bb_panel_cholesky *f);
 
@@ -117,7 +118,7 @@ inline bb_status wait_all(const bb_panel_cholesky *f)
 {
     for (bb_index g = 0; g < f->gpus; ++g) {
         if (f->parts[g].device == nullptr) {
-            continue; // not made
+            continue; // not created
         }
         BB_RETURN_IF_FAILED(use(&f->parts[g]));
         BB_CUDA_TRY(cudaStreamSynchronize(f->parts[g].fetch));

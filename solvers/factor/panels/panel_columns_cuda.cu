@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Columns of the factor that panels leave, of A itself, in fp64 on the device: the first GPU reads
-// those of its block rows, and in turn those of the others, over the link.
+// Columns of the factor of A itself from a factorization by panels, in fp64 on the device. The
+// first GPU reads its own block rows and, over the link, those of each other GPU.
 #include "solvers/factor/panels/panel_cholesky_cuda.h"
 
 using namespace panel;
@@ -12,11 +12,11 @@ namespace
 const unsigned threads = 128;
 const double low_unit = 1.0 / 2048.0;
 
-// L as a GPU keeps it, with D.
+// L as stored on a GPU, with D.
 struct kept_factor {
     bb_triangle_layout layout;
     const void *triangle;
-    const __half *low; // of halves, or NULL
+    const __half *low; // second half plane, or NULL
     const void *diagonals, *scale;
 };
 
@@ -26,8 +26,8 @@ kept_factor kept_of(const bb_panel_part &part)
             part.diagonals, part.scale};
 }
 
-// Row i, which the part holds, of D^-1 L in column j <= i; `Kept` is the type of the triangle,
-// `Value` of all else.
+// Row i of D^-1 L, owned by the part, in column j <= i. `Kept` is the type of the triangle, `Value`
+// that of all other arrays.
 template <typename Kept, typename Value>
 __device__ double entry(const kept_factor &factor, bb_index i, bb_index j)
 {
@@ -138,7 +138,8 @@ bb_status bb_panel_cholesky_columns(const bb_panel_cholesky *factor, bb_queue *q
     const bb_index rows = factor->plan.n - first;
     if (first < 0 || width < 1 || width > rows || width > stride) {
         return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                             "columns %td to %td of a factor, %td apart, expected some of %td",
+                             "columns %td to %td of a factor with stride %td: range or stride does "
+                             "not fit %td columns",
                              first, first + width, stride, factor->plan.n);
     }
     BB_RETURN_IF_FAILED(use(&factor->parts[0]));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies of L by a part of a factorization by panels: reads over the link between two GPUs, or
-// within the one that two parts share, and over the bus to the host's memory and from it.
+// Copies of L for a factorization by panels: between two GPUs over the link, between two parts on
+// one GPU, and between host and GPU over the bus.
 #include "solvers/factor/panels/panel_products_cuda.h"
 
 using namespace panel;
@@ -9,17 +9,17 @@ using namespace panel;
 namespace
 {
 
-// A rectangle of words.
+// Rectangle of words.
 struct rectangle {
     const void *source;
     void *target;
     bb_index source_item, target_item;
-    bb_index source_stride, target_stride; // items from row to row
+    bb_index source_stride, target_stride; // distance between rows, in items
     bb_index rows, columns;
     size_t word;
 };
 
-// Adds to the bytes counted.
+// Adds to the byte counters.
 bb_status copy(const rectangle &r, cudaStream_t stream, double *bytes)
 {
     if (r.source == nullptr || r.target == nullptr || r.rows == 0 || r.columns == 0) {
@@ -36,7 +36,7 @@ bb_status copy(const rectangle &r, cudaStream_t stream, double *bytes)
     return BB_OK;
 }
 
-// Where a part counts what it reads from another one, or from the host.
+// Counter of a part for copies from another part, or from the host.
 double *count_of(const bb_panel_part *part)
 {
     return part->plan.swapped ? &part->traffic->host_to_device_bytes
@@ -132,7 +132,7 @@ bb_status bb_panel_part_fetch_column(bb_panel_part *part, const bb_panel_part *s
 namespace
 {
 
-// Block row i from one triangle to another, the block columns [start, stop).
+// Copies the block columns [start, stop) of block row i from one triangle to another.
 bb_status copy_row(const bb_panel_part *source, bb_panel_part *target, bb_index i, bb_index start,
                    bb_index stop, cudaStream_t stream, double *bytes)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The small kernels around the products of a factorization by panels. All are bound by bytes.
+// Small kernels around the products of a factorization by panels. All are memory-bound.
 #include "solvers/factor/panels/panel_part_cuda.h"
 
 #include <cmath>
@@ -29,7 +29,7 @@ __global__ void scale_rows(T *values, bb_index rows, bb_index columns, bb_index 
     }
 }
 
-// Rows and columns from `used` on become those of the identity.
+// Replaces rows and columns from `used` on by those of the identity.
 template <typename T> __global__ void pad_block(T *block, bb_index size, bb_index used)
 {
     const bb_index c = static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -69,7 +69,7 @@ __global__ void join_values(const __half *hi, const __half *lo, bb_index rows, b
     }
 }
 
-// Magnitudes compare as their bits do, so the order of the maxima does not matter.
+// Magnitudes compare like their bit patterns, so the order of the maxima does not matter.
 __global__ void find_largest(const float *values, bb_index count, unsigned *largest)
 {
     unsigned own = 0;
@@ -83,7 +83,7 @@ __global__ void find_largest(const float *values, bb_index count, unsigned *larg
     }
 }
 
-// A warp a row.
+// One warp per row.
 __global__ void find_row_largest(const float *values, bb_index rows, bb_index columns,
                                  bb_index stride, unsigned *largest)
 {

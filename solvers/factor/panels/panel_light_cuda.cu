@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Light sweeps of panel_part_cuda.h: the energies of L's blocks, and the lists that blocks of B are
-// updated by.
+// Light sweeps of panel_part_cuda.h: energies of the blocks of L, and lists of the blocks that
+// update each block of B.
 #include "core/memory.h"
 #include "solvers/factor/panels/panel_products_cuda.h"
 
@@ -12,7 +12,7 @@ namespace
 
 const int threads = 256;
 
-// One block of L a block of threads, of the block columns from `start` on; its sum has one order.
+// One thread block per block of L, from block column `start` on; each sum has a fixed order.
 __global__ void __launch_bounds__(threads)
     sum_squares(const __half *values, const bb_triangle_layout layout, bb_index start,
                 double *energies)
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-// Blocks that panel k takes its updates from, the heavy ones first; returns how many those are.
+// Lists the blocks that update panel k, heavy ones first; returns the number of heavy blocks.
 int list_blocks(bb_index blocks, const unsigned char *light, bb_index k, bool backward, int *out)
 {
     const bb_index begin = backward ? k + 1 : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The low-rank part of solvers/factor/reconstructor.h on a device: R <- X - (X U) (C^-1 + V U)^-1
-// V. The products with n run there in fp64; the core, of a few columns, is factored on the host.
+// Low-rank part of solvers/factor/reconstructor.h on a device: R <- X - (X U) (C^-1 + V U)^-1 V.
+// Products over n run there in fp64; the core, with few columns, is factored on the host.
 #include "core/clock.h"
 #include "core/memory.h"
 #include "solvers/factor/panels/panel_cholesky.h"
@@ -18,8 +18,8 @@ struct updating {
     const bb_dense_library_cuda *library;
     cublasHandle_t handle;
     void *u;       // [n][count]
-    void *weights; // [m + count][count]: X U, and below it V U
-    void *host;    // the same
+    void *weights; // [m + count][count]: X U, then V U below it
+    void *host;    // [m + count][count] likewise
 };
 
 bb_status open(updating *work)
@@ -28,7 +28,7 @@ bb_status open(updating *work)
     const size_t rows = static_cast<size_t>(work->m) + count;
     const size_t bytes = static_cast<size_t>(work->n) * count * sizeof(double);
     bb_device_report report;
-    BB_RETURN_IF_FAILED(bb_device_describe(work->device, &report)); // makes it the current one
+    BB_RETURN_IF_FAILED(bb_device_describe(work->device, &report)); // makes it current
     BB_RETURN_IF_FAILED(bb_dense_library_open(&work->library));
     BB_CUBLAS_TRY(work->library->create(&work->handle));
     BB_RETURN_IF_FAILED(bb_device_allocate(work->device, bytes, &work->u));

@@ -2,10 +2,11 @@
 //
 // Operands of products below the diagonal in bf16 and fp8: a bf16 plane of the fp32 L.
 //
-// fp8 is emulated: a block's values are rounded to round(s a) / s in e4m3, s the power of two that
-// brings its largest magnitude to (224, 448], and kept in bf16, which holds them exactly whatever s
-// is. Products of them are exact in fp32, so only the order of the sums, and that the tensor core
-// truncates, differ from a product of e4m3 operands; the rate is that of bf16.
+// fp8 is emulated. A block's values are rounded to round(s a) / s in e4m3, s the power of two that
+// brings its largest magnitude to (224, 448]. They are stored in bf16, which represents them
+// exactly for any s. Products of them are exact in fp32. Only the order of the sums and the
+// truncation in the tensor core therefore differ from a product of e4m3 operands; the speed is that
+// of bf16.
 #include "precision/format_core.h"
 #include "solvers/factor/panels/panel_products_cuda.h"
 
@@ -19,11 +20,11 @@ namespace
 
 const int threads = 256;
 
-// The blocks of one panel, as the folded triangle keeps them.
+// Blocks of one panel in the folded triangle.
 struct blocks_of_panel {
     bb_triangle_layout layout;
-    bb_index begin;  // position of the first
-    bb_index column; // of the matrix
+    bb_index begin;  // position of the first block
+    bb_index column; // rows of the matrix
 };
 
 __device__ bb_index item_of(const blocks_of_panel &blocks, bb_index place)
@@ -34,7 +35,7 @@ __device__ bb_index item_of(const blocks_of_panel &blocks, bb_index place)
            bb_triangle_layout_column(layout, i) + blocks.column;
 }
 
-// Magnitudes compare as their bits do, so the order of the maxima does not matter.
+// Magnitudes compare like their bit patterns, so the order of the maxima does not matter.
 __global__ void find_largest_of_blocks(const float *values, blocks_of_panel blocks,
                                        unsigned *largest)
 {
@@ -53,7 +54,7 @@ __global__ void find_largest_of_blocks(const float *values, blocks_of_panel bloc
     }
 }
 
-// As solvers/factor/tiles/tile_operand.c: 1 for zeros or where one is not finite.
+// Same as in solvers/factor/tiles/tile_operand.c: 1 for zeros or if a value is not finite.
 __device__ float scale_to_e4m3(float largest)
 {
     int exponent = 0;
@@ -70,7 +71,7 @@ __device__ float round_to_e4m3(float value)
     return isnan(value) ? value : copysignf(fminf(magnitude, 448.0F), value);
 }
 
-// `largest` is NULL where values are not scaled but rounded to bf16 alone.
+// With `largest` NULL, values are rounded to bf16 without scaling.
 __global__ void narrow_blocks(const float *values, blocks_of_panel blocks, const unsigned *largest,
                               __nv_bfloat16 *out)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order of the steps of panel_part_cuda.h, on one part or several. Block row k of L, with its
-// diagonal block, is held by part k mod parts; every part works on its rows of every panel. On each
-// part four streams work at once. At step k
-//     chain:  the holder of block row k factors and inverts its diagonal block, the others copy the
+// Order of the steps of panel_part_cuda.h, on one part or several. Part k mod parts owns block row
+// k of L with its diagonal block; every part works on its rows of every panel. On each part four
+// streams work concurrently. At step k
+//     chain:  the owner of block row k factors and inverts its diagonal block, the others copy the
 //             inverse
-//     bulk:   meanwhile panel k + 1 is filled and takes the updates of the panels before k, then
-//             panel k is solved, block row k + 1 first, whose last block the others copy
-//     ahead:  the holder of block row k + 1 gives its diagonal block the same updates
-//     fetch:  the other parts copy block row k + 2 as far as it is known
-// then panel k + 1 takes the update of panel k, its diagonal block first, and every part sweeps its
-// rows of B through panel k. So what a part copies arrives under the long product of the panel
-// before, and the sums are those of one part in their order.
+//     bulk:   meanwhile panel k + 1 is filled and updated by the panels before k, then panel k is
+//             solved, block row k + 1 first, whose last block the others copy
+//     ahead:  the owner of block row k + 1 applies the same updates to its diagonal block
+//     fetch:  the other parts copy the known blocks of block row k + 2
+// Then panel k + 1 is updated by panel k, its diagonal block first, and every part sweeps its rows
+// of B through panel k. Copies thus overlap with the long product of the previous panel, and the
+// sums have the same order as on one part.
 //
-// An event is waited for after it was recorded: the host queues what others wait for first.
+// An event must be recorded before anything waits for it, so the host queues producers first.
 #include "core/memory.h"
 #include "precision/light_tiles.h"
 #include "solvers/factor/panels/panel_cholesky_cuda.h"
@@ -48,7 +48,7 @@ bb_status panel::factor_diagonal(bb_panel_cholesky *f, bb_index k)
     return record(events->inverted, part->chain);
 }
 
-// The block row of the next panel first: its diagonal block waits for nothing else.
+// Solves the block row of the next panel first, because its diagonal block depends on nothing else.
 bb_status panel::solve(bb_panel_cholesky *f, bb_index k, bb_index g)
 {
     bb_panel_part *part = &f->parts[g];
@@ -68,7 +68,7 @@ bb_status panel::solve(bb_panel_cholesky *f, bb_index k, bb_index g)
     return record(events->solved, part->bulk);
 }
 
-// Panel k takes the update of panel k - 1.
+// Updates panel k by panel k - 1.
 bb_status panel::follow(bb_panel_cholesky *f, bb_index k, bb_index g)
 {
     bb_panel_part *part = &f->parts[g];
@@ -89,7 +89,8 @@ bb_status panel::follow(bb_panel_cholesky *f, bb_index k, bb_index g)
 namespace
 {
 
-// The slot of block row or column k is free when that of `before`, if there is one, has been read.
+// Waits for the slot of a block row or column: it is free when that of `before`, if any, has been
+// read.
 bb_status wait_for_slot(const bb_panel_cholesky *f, bb_index before, bb_index g,
                         cudaStream_t stream)
 {
@@ -102,7 +103,7 @@ bb_status wait_for_diagonal_slot(const bb_panel_cholesky *f, bb_index before, bb
     return before >= 0 && before < f->blocks ? wait(stream, events_of(f, before, g)->used) : BB_OK;
 }
 
-// Block row k but for its last two blocks, which panels k - 2 and k - 1 give it.
+// Copies block row k except for its last two blocks, which panels k - 2 and k - 1 produce.
 bb_status fetch_row_begin(bb_panel_cholesky *f, bb_index k, bb_index g)
 {
     bb_panel_part *part = &f->parts[g];
@@ -119,7 +120,7 @@ bb_status fetch_row_begin(bb_panel_cholesky *f, bb_index k, bb_index g)
     return bb_panel_part_fetch_row(part, &f->parts[holder], k, 0, k - 2, BB_PANEL_FETCH);
 }
 
-// Block (k, k - 2).
+// Copies block (k, k - 2).
 bb_status fetch_row_rest(bb_panel_cholesky *f, bb_index k, bb_index g)
 {
     bb_panel_part *part = &f->parts[g];
@@ -134,7 +135,7 @@ bb_status fetch_row_rest(bb_panel_cholesky *f, bb_index k, bb_index g)
     return record(events_of(f, k, g)->row, part->fetch);
 }
 
-// Block (k, k - 1), which is urgent.
+// Copies block (k, k - 1), which is urgent.
 bb_status fetch_row_last(bb_panel_cholesky *f, bb_index k, bb_index g)
 {
     bb_panel_part *part = &f->parts[g];
@@ -165,7 +166,7 @@ bb_status fetch_inverse(bb_panel_cholesky *f, bb_index k, bb_index g)
     return record(events_of(f, k, g)->inverse, part->chain);
 }
 
-// Panel k starts its work: filled, with the updates of the panels before `stop`.
+// Starts panel k: fills it and applies the updates of the panels before `stop`.
 bb_status enter(const factoring *work, bb_index k, bb_index stop, bb_index g)
 {
     bb_panel_cholesky *f = work->f;
@@ -205,7 +206,7 @@ bb_status sweep_sides(const factoring *work, bb_index k, bb_index g)
     return record(events_of(f, k, g)->used, part->bulk);
 }
 
-// The end of step k on a part.
+// Ends step k on a part.
 bb_status finish(const factoring *work, bb_index k, bb_index g)
 {
     bb_panel_part *part = &work->f->parts[g];
@@ -240,11 +241,12 @@ bb_status run_step(const factoring *work, bb_index k)
     return BB_OK;
 }
 
-// Which blocks of L are light, by the energies that all parts find.
+// Selects the light blocks of L from the energies of all parts.
 bb_status choose_light(bb_panel_cholesky *f, double *energies, unsigned char *light)
 {
     for (bb_index g = 0; g < f->gpus; ++g) {
-        const bb_index stop = f->plan.swapped ? 0 : f->blocks; // those were weighed as they came
+        const bb_index stop =
+            f->plan.swapped ? 0 : f->blocks; // energies were computed during the factorization
         BB_RETURN_IF_FAILED(use(&f->parts[g]));
         BB_RETURN_IF_FAILED(bb_panel_part_find_energies(&f->parts[g], 0, stop));
         BB_RETURN_IF_FAILED(bb_panel_part_energies(&f->parts[g], energies));
@@ -257,7 +259,7 @@ bb_status choose_light(bb_panel_cholesky *f, double *energies, unsigned char *li
     return BB_OK;
 }
 
-// Remote blocks that the sweep of panel k on a part reads, when all of L is known.
+// Copies the remote blocks that the sweep of panel k on a part reads, once all of L is known.
 bb_status fetch_for_sweep(bb_panel_cholesky *f, bb_index k, bb_index g, bool backward)
 {
     bb_panel_part *part = &f->parts[g];
@@ -286,7 +288,7 @@ bb_status fetch_for_sweep(bb_panel_cholesky *f, bb_index k, bb_index g, bool bac
     return wait(part->bulk, events->row);
 }
 
-// Chooses the products of light sweeps, which needs all of L.
+// Selects the products of light sweeps, which needs all of L.
 bb_status choose(bb_panel_cholesky *f)
 {
     const bb_index blocks = f->blocks;
@@ -302,7 +304,7 @@ bb_status choose(bb_panel_cholesky *f)
     return status;
 }
 
-// The forward sweep when L is complete.
+// Forward sweep after L is complete.
 bb_status sweep_forward(const factoring *work)
 {
     bb_panel_cholesky *f = work->f;

@@ -5,7 +5,7 @@
 namespace
 {
 
-// Where the arrays of a plan are held, in its order.
+// Addresses of the arrays of a plan, in its order.
 struct slots {
     void **array[BB_PANEL_ARRAYS];
 };
@@ -54,8 +54,9 @@ slots slots_of(bb_panel_part *part)
              &part->workspaces[BB_PANEL_SPLIT_HANDLE]}};
 }
 
-// Rows past the last one are read before they are written, second planes of blocks that are kept in
-// one are never written, nor what is above the diagonal of an inverse or beyond the rows of B.
+// Zeroes memory that is read but never written. Rows past the last one are read before they are
+// written. Second planes of blocks in a single plane, entries above the diagonal of an inverse and
+// rows beyond those of B are never written.
 bb_status clear_arrays(bb_panel_part *part, const size_t bytes[BB_PANEL_ARRAYS])
 {
     const slots held = slots_of(part);
@@ -86,8 +87,8 @@ bb_status take_memory(bb_panel_part *part)
     if (needed > static_cast<double>(available)) {
         return bb_status_set(
             BB_MEMORY, __FILE__, __LINE__,
-            "GPU memory: a factorization of n = %td in panels of %td with %td "
-            "right-hand sides needs %.0f bytes on one of %td GPUs, %zu of %zu are free",
+            "GPU memory: factorization of n = %td in panels of %td with %td right-hand sides needs "
+            "%.0f bytes on each of %td GPUs, but %zu of %zu are free",
             part->plan.n, part->plan.block, part->plan.sides, needed, part->layout.step, available,
             total);
     }
@@ -110,7 +111,7 @@ bb_status describe_halves(void *hi, void *lo, bb_index rows, bb_index columns, b
     return bb_plane_cuda_describe(planes[1], rows, columns, columns, 64, &out->lo_short);
 }
 
-// The slots of copies from other GPUs.
+// Slots for copies from other GPUs.
 bb_status describe_guests(bb_panel_part *part)
 {
     const bb_index block = part->plan.block;
@@ -190,7 +191,7 @@ bb_status open_library(bb_panel_part *part)
             part->handles[s], workspace, workspace != nullptr ? BB_PANEL_WORKSPACE_BYTES : 0));
         const bb_panel_arithmetic &kinds = part->arithmetic;
         if (kinds.half_tiles || kinds.half_diagonal ||
-            kinds.half_sides) { // parts of a sum stay in the format of the sum
+            kinds.half_sides) { // partial sums stay in the format of the sum
             BB_CUBLAS_TRY(part->library->set_math_mode(
                 part->handles[s], CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
         }
@@ -258,7 +259,7 @@ bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan, bb_
     bb_panel_arithmetic arithmetic;
     *out = bb_panel_part{};
     BB_RETURN_IF_FAILED(bb_panel_arithmetic_of(plan, &arithmetic));
-    BB_RETURN_IF_FAILED(bb_device_describe(device, &report)); // makes it the current one
+    BB_RETURN_IF_FAILED(bb_device_describe(device, &report)); // makes it current
     BB_CUDA_TRY(cudaGetDevice(&out->ordinal));
     out->device = device;
     out->plan = *plan;

@@ -4,9 +4,9 @@
 #include <math.h>
 
 static const size_t half_bytes = 2;
-static const double library_bytes = 2.0e8; // of three cuBLAS handles, as seen on an H200
+static const double library_bytes = 2.0e8; // three cuBLAS handles, measured on an H200
 
-// Blocks below the diagonal that are kept in one plane of fp16.
+// Number of blocks below the diagonal that are stored in one plane of fp16.
 static bb_index count_half_blocks(const bb_panel_plan *plan)
 {
     const bb_index blocks = bb_triangle_layout_make(plan->n, plan->block).blocks;
@@ -20,7 +20,7 @@ static bb_index count_half_blocks(const bb_panel_plan *plan)
     return count;
 }
 
-// Whether one of the variants that blocks may have is alike.
+// True if one of the variants that blocks may have satisfies the predicate.
 static bool may_have(const bb_panel_plan *plan, bool (*is_alike)(const bb_variant_info *info))
 {
     bool found = plan->given == 0 && is_alike(bb_variant_describe(plan->arithmetic));
@@ -40,7 +40,7 @@ static bool is_rounded(const bb_variant_info *info)
     return info->output == BB_FORMAT_FP16;
 }
 
-// Whether a block below the diagonal takes three products.
+// True if a block below the diagonal uses three products.
 static bool has_wide_block(const bb_panel_plan *plan)
 {
     const bb_index blocks = bb_triangle_layout_make(plan->n, plan->block).blocks;
@@ -69,8 +69,8 @@ static bb_status check_variants(const bb_panel_plan *plan)
         for (bb_index j = 0; j < i; ++j) {
             const unsigned variant = plan->variants[i * blocks + j];
             BB_REQUIRE(in_halves(variant) && in_halves(plan->arithmetic), BB_INVALID,
-                       "block (%td, %td): variant %u cannot be mixed with %s, expected variants in "
-                       "planes of fp16",
+                       "block (%td, %td): variant %u cannot be mixed with %s; use hp1, hp2, hp3 "
+                       "and x3 only",
                        i, j, variant, bb_variant_names[plan->arithmetic]);
         }
     }
@@ -103,17 +103,18 @@ static void describe_half_arithmetic(const bb_panel_plan *plan, bb_panel_arithme
     out->keeps_inverses = plan->sides > 0 && info->products == 1;
 }
 
-// The panels in work are those of one run, and a chunk is of whole panels.
+// The current panels are those of one run, and a chunk consists of whole panels.
 static bb_status check_swap(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic)
 {
     bb_status status = BB_OK;
     const bb_index chunk = bb_panel_plan_run(plan) / 4;
     BB_REQUIRE(!plan->swapped || arithmetic->storage == BB_PANEL_HALVES, BB_UNSUPPORTED,
-               "L of %s in host memory: expected hp1, hp2, hp3 or x3, or a GPU with enough memory",
+               "L of %s in host memory is not supported: use hp1, hp2, hp3 or x3, or a GPU with "
+               "enough memory",
                bb_variant_names[plan->arithmetic]);
     BB_REQUIRE(!plan->swapped || bb_panel_plan_run(plan) % (4 * plan->block) == 0, BB_UNSUPPORTED,
-               "L in host memory in panels of %td: expected a power of two up to %td, or a GPU "
-               "with enough memory",
+               "L in host memory with panels of %td columns: use a power of two up to %td, or a "
+               "GPU with enough memory",
                plan->block, chunk);
 done:
     return status;
@@ -124,12 +125,12 @@ bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic 
     bb_status status = BB_OK;
     bb_panel_arithmetic a = {.storage = BB_PANEL_FP32};
     BB_REQUIRE((unsigned)plan->arithmetic < BB_VARIANT_COUNT, BB_INVALID,
-               "arithmetic %d, expected a variant", (int)plan->arithmetic);
+               "arithmetic %d is not a variant", (int)plan->arithmetic);
     BB_REQUIRE(plan->n >= 1 && plan->block >= 128 && plan->block % 128 == 0 && plan->sides >= 0,
-               BB_INVALID, "panels of %td columns for n = %td, expected a multiple of 128",
-               plan->block, plan->n);
+               BB_INVALID, "panels of %td columns for n = %td: use a multiple of 128", plan->block,
+               plan->n);
     BB_REQUIRE(plan->run >= 0 && plan->run % 64 == 0, BB_INVALID,
-               "runs of %td of the depth, expected a multiple of 64, or 0", plan->run);
+               "runs with a depth of %td: use a multiple of 64, or 0", plan->run);
     BB_TRY(check_variants(plan));
     const bb_variant_info *info = bb_variant_describe(plan->arithmetic);
     switch (info->panels) {
@@ -139,7 +140,8 @@ bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic 
         break;
     case BB_VARIANT_PANELS_FP32:
         break;
-    case BB_VARIANT_PANELS_NARROWED: // tf32 by the library, the others in a plane of their own
+    case BB_VARIANT_PANELS_NARROWED: // tf32 is narrowed by cuBLAS, the others have a plane of
+                                     // operands
         a.operand_plane = info->operand != BB_FORMAT_TF32;
         a.tile_scale = info->operand == BB_FORMAT_E4M3;
         a.compute = a.operand_plane ? BB_PANEL_COMPUTE_FP32 : BB_PANEL_COMPUTE_TF32;
@@ -161,8 +163,8 @@ bb_index bb_panel_plan_side(const bb_panel_plan *plan, bb_index gpus, bb_index g
     return plan->sides * gpu / gpus;
 }
 
-// A row of L is read until the rows of B have been swept by it, while the next one is read and the
-// one after it arrives.
+// Three slots with sides: a block row is in use until the rows of B have been swept by it, while
+// the next one is read and the one after it is copied.
 bb_index bb_panel_plan_guests(const bb_panel_plan *plan)
 {
     const bb_index guests = plan->sides > 0 ? 3 : 2;
@@ -239,7 +241,7 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
     const size_t own = (size_t)(sides > 0 ? padded : 0);
     const size_t word = arithmetic->storage == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
     const size_t kept = halves ? half_bytes : word;
-    const size_t half = halves ? half_bytes : 0; // of what only halves need
+    const size_t half = halves ? half_bytes : 0; // bytes per half value, 0 without half planes
     const size_t triangle =
         (size_t)bb_triangle_layout_rows(layout) * (size_t)bb_triangle_layout_columns(layout);
     const size_t rows = held > own ? held : own;
@@ -291,7 +293,7 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
 // Seconds per entry of R copied to the host.
 static const double transfer_seconds = 3.0e-9;
 
-// Seconds per byte of first touch and pinning: 15.5 s for 80 GB beside an H200.
+// Seconds per byte of first touch and pinning: 15.5 s for 80 GB on a host with an H200.
 static const double locking_seconds = 1.9e-10;
 
 static double seconds_of(const bb_panel_plan *plan)
@@ -305,7 +307,7 @@ static double seconds_of(const bb_panel_plan *plan)
            transfer_seconds * n * sides;
 }
 
-// Bytes of one GPU of several.
+// Device memory of one GPU among several.
 static double bytes_of(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic,
                        bb_index gpus, bb_index gpu)
 {
@@ -346,7 +348,7 @@ void bb_panel_plan_place(bb_panel_plan *plan, bb_index gpus, double limit)
         return;
     }
     if (bb_panel_arithmetic_of(&swapped, &arithmetic) != BB_OK) {
-        bb_status_clear(); // of what cannot be
+        bb_status_clear(); // the error of an impossible plan
         return;
     }
     plan->swapped = bb_panel_plan_need(&swapped, gpus).device_bytes <
@@ -357,15 +359,16 @@ bb_status bb_panel_plan_check_host(const bb_panel_plan *plan, double host_bytes)
 {
     bb_status status = BB_OK;
     const double needed = bb_panel_plan_need(plan, 1).host_bytes;
-    BB_REQUIRE(needed <= host_bytes, BB_MEMORY,
-               "host memory: L of n = %td needs %.1f GB of pinned memory, this machine has %.1f GB",
-               plan->n, 1e-9 * needed, 1e-9 * host_bytes);
+    BB_REQUIRE(
+        needed <= host_bytes, BB_MEMORY,
+        "host memory: L of n = %td needs %.1f GB of pinned memory, but this machine has %.1f GB",
+        plan->n, 1e-9 * needed, 1e-9 * host_bytes);
 done:
     return status;
 }
 
-// Part of the blocks below the diagonal that have a second plane: those that are rounded to fp16 as
-// tiles leave it empty.
+// Share of the blocks below the diagonal with a second plane; blocks rounded to fp16 like tiles
+// leave it empty.
 static double second_plane_share(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic)
 {
     const bb_index blocks = bb_triangle_layout_make(plan->n, plan->block).blocks;

@@ -18,7 +18,7 @@ cublasComputeType_t compute_of(bb_panel_compute compute)
     }
 }
 
-// A factor in the type that a computation takes it in.
+// Factor in the type that a computation expects.
 struct factor {
     double wide;
     float narrow;

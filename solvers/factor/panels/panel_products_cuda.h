@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: where things lie in a part of a factorization by panels, and products of them
-// by cuBLAS. A row-major product C [M][N] -= A [M][K] B [N][K]^T is, to cuBLAS, C^T -= B A^T of
+// For .cu files only: addresses within a part of a factorization by panels, and its products by
+// cuBLAS. A row-major product C [M][N] -= A [M][K] B [N][K]^T is, for cuBLAS, C^T -= B A^T of
 // column-major matrices.
 #ifndef BB_SOLVERS_FACTOR_PANELS_PANEL_PRODUCTS_CUDA_H
 #define BB_SOLVERS_FACTOR_PANELS_PANEL_PRODUCTS_CUDA_H
@@ -21,7 +21,7 @@ inline bool in_halves(const bb_panel_part *part)
     return part->arithmetic.storage == BB_PANEL_HALVES;
 }
 
-// Whether rows of B are in half planes.
+// True if rows of B are stored in half planes.
 inline bool splits_sides(const bb_panel_part *part)
 {
     return in_halves(part) || part->arithmetic.split_sides;
@@ -38,37 +38,37 @@ inline float *floats(const bb_panel_part *part, void *array, bb_index index)
     return reinterpret_cast<float *>(at(part, array, index));
 }
 
-// The first row of panel k at a position, and panel k's diagonal block.
+// Offset of a position within a panel, or of a diagonal block.
 inline bb_index panel_item(const bb_panel_part *part, bb_index position)
 {
     return position * part->plan.block * part->plan.block;
 }
 
-// The first row of panel k in work, one of `width` at a time, counted in panels in work.
+// Offset of panel k among the current panels, of which it uses slot k % width.
 inline bb_index panel_start(const bb_panel_part *part, bb_index k)
 {
     return k % part->width * part->layout.held * part->plan.block * part->plan.block;
 }
 
-// The values of a panel in work.
+// Values of a current panel.
 inline void *panel_of(const bb_panel_part *part, bb_index k)
 {
     return at(part, part->panels, panel_start(part, k));
 }
 
-// Whether block row k, and so diagonal block k, is one of the part's.
+// True if the part owns block row k and with it diagonal block k.
 inline bool holds(const bb_panel_part *part, bb_index k)
 {
     return bb_triangle_layout_contains(part->layout, k);
 }
 
-// Whether products read block row k in the triangle, and not as a guest.
+// True if products read block row k in the triangle, not from a guest slot.
 inline bool reads_own(const bb_panel_part *part, bb_index k)
 {
     return holds(part, k) && !part->reads_guests;
 }
 
-// Whether block columns are read as guests.
+// True if block columns are read from guest slots.
 inline bool reads_gathered(const bb_panel_part *part)
 {
     return part->layout.step > 1 || part->reads_guests;
@@ -88,14 +88,14 @@ inline void *inverse_of(const bb_panel_part *part, bb_index k)
                           : at(part, part->guest_inverses, panel_item(part, k % 2));
 }
 
-// Block row i of the folded triangle from column k on.
+// Offset of block row i in the folded triangle, from column k on.
 inline bb_index triangle_item(const bb_panel_part *part, bb_index i, bb_index column)
 {
     return bb_triangle_layout_row(part->layout, i) * bb_triangle_layout_columns(part->layout) +
            bb_triangle_layout_column(part->layout, i) + column;
 }
 
-// Item of the triangle as it is kept, in its first plane.
+// Address in the stored triangle, first plane.
 inline void *triangle_at(const bb_panel_part *part, bb_index i, bb_index column)
 {
     const size_t kept = in_halves(part) ? sizeof(__half) : bb_type_bytes(type_of(part));
@@ -103,7 +103,7 @@ inline void *triangle_at(const bb_panel_part *part, bb_index i, bb_index column)
            static_cast<size_t>(triangle_item(part, i, column)) * kept;
 }
 
-// Block row k of L from a column on, in its first plane: of the triangle, or of its copy.
+// Block row k of L from a column on, first plane, in the triangle or in its guest slot.
 inline bb_index guest_item(const bb_panel_part *part, bb_index k)
 {
     return k % part->guests * part->plan.block * part->layout.blocks * part->plan.block;
@@ -138,8 +138,8 @@ inline bb_operand_cuda row_operand(const bb_panel_part *part, bb_index k)
     return {BB_OPERAND_PLAIN, 0, planes.hi.map, planes.lo.map};
 }
 
-// Block (i, k) of the block column that a backward sweep of panel k reads: of the triangle where
-// one part holds all of it.
+// Block (i, k) of the block column that a backward sweep of panel k reads; in the triangle if one
+// part owns all of it.
 inline void *column_at(const bb_panel_part *part, bb_index i, bb_index k)
 {
     const bb_index block = part->plan.block;
@@ -162,7 +162,7 @@ inline bb_split_product_cuda start_product(const bb_panel_part *part)
     return p;
 }
 
-// The positions that are not folded, and those that are.
+// Positions that are not folded, and positions that are.
 inline bb_positions unfolded(const bb_panel_part *part, bb_positions rows)
 {
     const bb_index fold = part->layout.held - part->layout.half;
@@ -181,7 +181,7 @@ inline bb_index rows_of(const bb_panel_part *part, bb_positions positions)
                                            : 0;
 }
 
-// The tiles of panel k in work in fp16, from a position on.
+// fp16 tiles of the current panel k, from a position on.
 inline __half *tile_at(const bb_panel_part *part, bb_index k, bb_index position)
 {
     return static_cast<__half *>(part->tiles) + panel_start(part, k) + panel_item(part, position);
@@ -190,7 +190,7 @@ inline __half *tile_at(const bb_panel_part *part, bb_index k, bb_index position)
 // Format of A and B.
 enum product_operands { OPERANDS_AS_C, OPERANDS_FP16, OPERANDS_BF16 };
 
-// C <- alpha A op(B) + beta C by cuBLAS, `problems` times a distance apart.
+// C <- alpha A op(B) + beta C by cuBLAS, for `problems` at fixed distances.
 struct dense_product {
     const void *a, *b;
     void *c;
@@ -200,8 +200,9 @@ struct dense_product {
     product_operands operands;
     bool half_result; // C is fp16, else in the type of the part
     double alpha, beta;
-    bb_index problems, a_apart, c_apart; // B is shared
-    bool may_split; // on BULK: the library may split the sum, as its bits would not show
+    bb_index problems, a_apart, c_apart; // distances; B is shared
+    bool may_split; // on BULK: cuBLAS may split the sum, because that does not depend on the number
+                    // of parts
     bb_panel_compute compute;
 };
 

@@ -24,7 +24,7 @@ bb_status bb_panel_cholesky_result(const bb_panel_cholesky *factor, double *out)
 namespace
 {
 
-// Block row i of L, left of its diagonal block and that itself, `out` [block][n] in zeros.
+// Block row i of L up to and including its diagonal block, into `out` [block][n], which is zeroed.
 bb_status widen_row(const bb_panel_part *part, bb_index i, double *out)
 {
     const bb_triangle_layout &layout = part->layout;
@@ -50,7 +50,7 @@ bb_status widen_row(const bb_panel_part *part, bb_index i, double *out)
                                out + i * block, layout.n, part->bulk);
 }
 
-// The same on the host, `out` [rows of the block row][n], by way of `row` on the first device.
+// The same on the host, `out` [rows of the block row][n], through `row` on the first device.
 bb_status read_row(const bb_panel_cholesky *factor, bb_index i, void *row, double *out)
 {
     bb_device *device = factor->parts[0].device;
@@ -67,7 +67,7 @@ bb_status read_row(const bb_panel_cholesky *factor, bb_index i, void *row, doubl
         bb_device_download(device, out, row, static_cast<size_t>(rows) * row_bytes));
     for (bb_index r = 0; r < rows; ++r) {
         for (bb_index c = i * block + r + 1; c < n; ++c) {
-            out[r * n + c] = 0.0; // of the block above its diagonal
+            out[r * n + c] = 0.0; // clear the part above the diagonal of its block
         }
     }
     return BB_OK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps of panel_part_cuda.h on panels of B.
+// Steps of panel_part_cuda.h on panels of B.
 #include "solvers/factor/panels/panel_products_cuda.h"
 
 using namespace panel;
@@ -8,14 +8,15 @@ using namespace panel;
 namespace
 {
 
-// Panels of B in fp16, rounded after the update by each panel, in the order of the cpu's sweeps.
+// Updates a panel of B in fp16, rounded after each panel's update, in the order of the sweeps on
+// the cpu.
 bb_status update_side_tile(bb_panel_part *part, bb_index k, bb_index j, __half *tile)
 {
     const bb_index block = part->plan.block;
     dense_product p = {};
     p.operands = OPERANDS_FP16;
     p.half_result = true;
-    p.transposed = j < k; // else backward: L_jk
+    p.transposed = j < k; // otherwise backward: L_jk
     p.a = static_cast<const __half *>(part->side) + j * block;
     p.b = p.transposed ? row_at(part, k, j * block) : column_at(part, j, k);
     p.c = tile;
@@ -47,13 +48,13 @@ bb_status update_sides_in_fp16(bb_panel_part *part, bb_index k, bool backward)
     return bb_panel_part_join(tile, nullptr, part->sides, block, block, panel, block, part->bulk);
 }
 
-// Whether a block column is read as [blocks block][block].
+// True if a block column is stored as [blocks block][block].
 bool stacks_columns(const bb_panel_part *part)
 {
     return part->arithmetic.split_sides || reads_gathered(part);
 }
 
-// Three products with the heavy blocks of L, one with the light ones.
+// Updates with three products for heavy blocks of L and one for light blocks.
 bb_status update_sides_by_weight(bb_panel_part *part, bb_index k, bool backward,
                                  bb_split_product_cuda p)
 {
@@ -68,8 +69,8 @@ bb_status update_sides_by_weight(bb_panel_part *part, bb_index k, bool backward,
     return bb_split_product_launch(&p, 1, part->bulk);
 }
 
-// Block row k of a dense L left of its diagonal block into planes, or going backward block column k
-// below it.
+// Splits a dense L into planes: block row k left of its diagonal block, or in the backward sweep
+// block column k below it.
 bb_status split_factor(bb_panel_part *part, bb_index k, bool backward)
 {
     const bb_index block = part->plan.block;
@@ -82,7 +83,7 @@ bb_status split_factor(bb_panel_part *part, bb_index k, bool backward)
                                    part->bulk);
     }
     for (bb_index i = k + 1, next = i; i < blocks; i = next) {
-        next = i < blocks / 2 ? i + 1 : blocks; // beyond the fold in one piece
+        next = i < blocks / 2 ? i + 1 : blocks; // beyond the fold in one call
         BB_RETURN_IF_FAILED(bb_panel_part_split(static_cast<const float *>(column_at(part, i, k)),
                                                 (next - i) * block, block, column_stride(part),
                                                 false, nullptr, hi + i * block * block,
@@ -91,7 +92,7 @@ bb_status split_factor(bb_panel_part *part, bb_index k, bool backward)
     return BB_OK;
 }
 
-// Operand of L, in planes, of the sweep of panel k.
+// Operand of L, in planes, for the sweep of panel k.
 bb_operand_cuda factor_operand(const bb_panel_part *part, bb_index k, bool backward)
 {
     if (!backward && !part->arithmetic.split_sides) {
@@ -108,7 +109,8 @@ bb_operand_cuda factor_operand(const bb_panel_part *part, bb_index k, bool backw
             planes.hi_short.map, planes.lo_short.map};
 }
 
-// Panels of B in planes: A is rows of B, plain, against block row k, or all block rows below it.
+// Updates panels of B in half planes: A is the rows of B, against block row k, or against all block
+// rows below it.
 bb_status update_sides_in_halves(bb_panel_part *part, bb_index k, bool backward)
 {
     const bb_index block = part->plan.block;
@@ -134,8 +136,9 @@ bb_status update_sides_in_halves(bb_panel_part *part, bb_index k, bool backward)
                                          : bb_split_product_launch(&p, products, part->bulk);
 }
 
-// The same by the library, in words. Going backward, block rows in one piece beyond the fold of one
-// GPU, which fixes the order of the sums for any number of them, and one by one before it.
+// Updates panels of B by cuBLAS. In the backward sweep, block rows beyond the fold of a single GPU
+// are one call and those before it one call each, which fixes the order of the sums for any number
+// of GPUs.
 bb_status update_sides_dense(bb_panel_part *part, bb_index k, bool backward)
 {
     const bb_index block = part->plan.block;
@@ -180,8 +183,8 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
                               : update_sides_dense(part, k, backward);
 }
 
-// X L_kk^T = C in place of C [sides][stride], X L_kk = C going backward. Row-major L is, to cuBLAS,
-// an upper triangle U = L^T, so that U^T X^T = C^T, or U X^T = C^T.
+// Solves X L_kk^T = C in place of C [sides][stride], backward X L_kk = C. For cuBLAS, row-major L
+// is an upper triangle U = L^T, so that U^T X^T = C^T, or U X^T = C^T.
 bb_status substitute(bb_panel_part *part, bb_index k, bool backward, void *x, bb_index stride)
 {
     const int block = static_cast<int>(part->plan.block);
@@ -206,7 +209,7 @@ bb_status substitute(bb_panel_part *part, bb_index k, bool backward, void *x, bb
     return BB_OK;
 }
 
-// The same for the columns of B of panel k, from side_panel.
+// Solves the columns of panel k of B, from side_panel.
 bb_status substitute_sides(bb_panel_part *part, bb_index k, bool backward)
 {
     const bb_index block = part->plan.block;
@@ -227,7 +230,8 @@ bb_status substitute_sides(bb_panel_part *part, bb_index k, bool backward)
     return substitute(part, k, backward, x, multiple);
 }
 
-// The columns of B of panel k <- side_panel times the inverse of L_kk^T, or of L_kk going backward.
+// Columns of panel k of B <- side_panel times the inverse of L_kk^T, or of L_kk in the backward
+// sweep.
 bb_status solve_sides(bb_panel_part *part, bb_index k, bool backward)
 {
     const bb_index block = part->plan.block;
@@ -255,14 +259,14 @@ bb_status solve_sides(bb_panel_part *part, bb_index k, bool backward)
     return substitute_sides(part, k, backward);
 }
 
-// D-scaled columns of panel k of B, zeros beyond the last column.
+// Scales the columns of panel k of B by D, with zeros beyond the last column.
 bb_status load_sides(bb_panel_part *part, bb_index side_count, const bb_device_source *const *sides,
                      bb_index k, const void *row_scale)
 {
     const bb_index block = part->plan.block;
     const bb_index columns = bb_triangle_layout_extent(part->layout, k);
     const bb_index end = part->first_side + part->sides;
-    bb_index first = 0; // of this side among all rows
+    bb_index first = 0; // first row of this side among all rows
     if (columns < block) {
         BB_CUDA_TRY(cudaMemsetAsync(
             part->side_panel, 0,

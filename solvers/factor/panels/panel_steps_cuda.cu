@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps of panel_part_cuda.h on panels of A; those on B are in panel_sides_cuda.cu.
+// Steps of panel_part_cuda.h on panels of A; those on B are in panel_sides_cuda.cu.
 #include "solvers/factor/panels/panel_products_cuda.h"
 
 #include <cuda_bf16.h>
@@ -13,17 +13,17 @@ namespace
 // Least depth of a cuBLAS call with 16-bit operands; below it our own kernel is as fast.
 const bb_index shortest_depth = 2048;
 
-// With 16-bit operands and an fp32 C the library splits sums of few results alone (of a block of
-// 1024 at a depth of 16384, none of two: docs/lab/performance.md). From so many on, fewer parts may
-// have a workspace where more have none.
+// With 16-bit operands and an fp32 C, cuBLAS splits only sums of few results (of one block of 1024
+// at a depth of 16384, but not of two: docs/lab/performance.md). From this number of results on, a
+// handle with a workspace gives the same bits as one without.
 const bb_index unsplit_results = static_cast<bb_index>(1) << 22;
 
-// In fp32 and tf32 it splits sums of many results. From a depth of so many blocks on it gets one
-// block row after another, which has one shape on any number of parts and is split to fill the
-// processors.
+// In fp32 and tf32 cuBLAS splits sums of many results. From a depth of this many blocks on it gets
+// one block row per call. The call has the same shape on any number of parts, and its sums are
+// split to use all multiprocessors.
 const bb_index split_blocks = 4;
 
-// Columns of block row i of L, which is held, as the products below the diagonal read them.
+// Columns of an owned block row i of L, as operand of the products below the diagonal.
 const void *operand_at(const bb_panel_part *part, bb_index i, bb_index column)
 {
     return part->arithmetic.operand_plane
@@ -31,7 +31,7 @@ const void *operand_at(const bb_panel_part *part, bb_index i, bb_index column)
                : triangle_at(part, i, column);
 }
 
-// The same of the block row that they all read, which may be a guest.
+// The same for block row i as the shared operand, which may be in a guest slot.
 const void *shared_operand_at(const bb_panel_part *part, bb_index i, bb_index column)
 {
     if (!part->arithmetic.operand_plane) {
@@ -42,8 +42,8 @@ const void *shared_operand_at(const bb_panel_part *part, bb_index i, bb_index co
                                     guest_item(part, i) + column;
 }
 
-// The depth from `begin` on to the next cut: sums are cut at multiples of a run, whatever panels a
-// call is for.
+// End of the depth from `begin` up to the next cut. Sums are cut at multiples of a run, whatever
+// panels a call covers.
 bb_index next_cut(const bb_panel_part *part, bb_index begin, bb_index end)
 {
     const bb_index run = bb_panel_plan_run(&part->plan);
@@ -60,7 +60,7 @@ bb_variant variant_at(const bb_panel_part *part, bb_index position, bb_index k)
                : static_cast<bb_variant>(part->plan.variants[i * part->layout.blocks + k]);
 }
 
-// The positions from the first of `rows` on that take the same.
+// First positions of `rows` that have the same variant.
 bb_positions first_run(const bb_panel_part *part, bb_index k, bb_positions rows)
 {
     bb_index end = rows.begin + 1;
@@ -70,7 +70,7 @@ bb_positions first_run(const bb_panel_part *part, bb_index k, bb_positions rows)
     return {rows.begin, end};
 }
 
-// Whether a run of positions is worked on in fp16.
+// True if a run of positions is updated in fp16.
 bool in_tiles(const bb_panel_part *part, bb_index k, bb_positions run)
 {
     return bb_variant_describe(variant_at(part, run.begin, k))->output == BB_FORMAT_FP16;
@@ -85,7 +85,7 @@ bb_panel_compute compute_of(const bb_panel_part *part, bb_index k, bb_positions 
                                                : part->arithmetic.compute;
 }
 
-// Positions of one half of the fold, in one call or block row by block row.
+// Updates positions of one half of the fold, in one call or one call per block row.
 bb_status update_half(bb_panel_part *part, bb_index k, bb_index begin, bb_positions run,
                       bool by_rows, dense_product p)
 {
@@ -104,7 +104,8 @@ bb_status update_half(bb_panel_part *part, bb_index k, bb_index begin, bb_positi
     return BB_OK;
 }
 
-// Columns [begin, end) of a run of block rows against block row k: both halves of the fold.
+// Multiplies columns [begin, end) of a run of block rows by block row k, in both halves of the
+// fold.
 bb_status update_by_library(bb_panel_part *part, bb_index k, bb_index begin, bb_index end,
                             bb_positions rows)
 {
@@ -136,8 +137,8 @@ bb_status update_by_library(bb_panel_part *part, bb_index k, bb_index begin, bb_
     return BB_OK;
 }
 
-// Columns [begin, end) of a run of block rows in calls as long as the arithmetic allows: an fp16 C
-// is rounded after every panel, as a tile is.
+// Multiplies columns [begin, end) of a run of block rows in the longest calls that the arithmetic
+// allows: an fp16 C is rounded after every panel, like a tile.
 bb_status update_by_runs(bb_panel_part *part, bb_index k, bb_index begin, bb_index end,
                          bb_positions rows)
 {
@@ -150,8 +151,8 @@ bb_status update_by_runs(bb_panel_part *part, bb_index k, bb_index begin, bb_ind
     return BB_OK;
 }
 
-// A run of block rows that take the same, between two cuts; none is for what is rounded after every
-// panel.
+// Updates a run of block rows with the same variant, between two cuts; blocks rounded after every
+// panel have no cuts.
 bb_status update_run(bb_panel_part *part, bb_index k, bb_index begin, bb_index end,
                      bb_positions run)
 {
@@ -183,7 +184,7 @@ bb_status update_halves(bb_panel_part *part, bb_index k, bb_index begin, bb_inde
     return BB_OK;
 }
 
-// Rounds to fp16 what is worked on there.
+// Rounds the blocks that are updated in fp16 to fp16.
 bb_status start_tiles(bb_panel_part *part, bb_index k, bb_positions rows)
 {
     const bb_index block = part->plan.block;
@@ -199,7 +200,7 @@ bb_status start_tiles(bb_panel_part *part, bb_index k, bb_positions rows)
     return BB_OK;
 }
 
-// A diagonal block whose updates follow in fp16.
+// Updates a diagonal block in fp16, if it follows the variant.
 bb_status update_diagonal_tile(bb_panel_part *part, bb_index k, bb_index start, bb_index stop,
                                bb_panel_stream stream)
 {
@@ -227,7 +228,7 @@ bb_status update_diagonal_tile(bb_panel_part *part, bb_index k, bb_index start, 
                               bb_panel_stream_of(part, stream));
 }
 
-// The positions of one run of panel k, by half planes.
+// Solves the positions of one run of panel k, in half planes.
 bb_status solve_halves(bb_panel_part *part, bb_index k, bb_positions run)
 {
     const bb_index block = part->plan.block;
@@ -318,7 +319,7 @@ bb_status fill_diagonal(bb_panel_part *part, const bb_device_source *matrix, bb_
     return bb_panel_part_pad_diagonal(diagonal_of(part, k), storage, block, columns, part->bulk);
 }
 
-// The positions of panel k, which are neighbours in the matrix.
+// Fills the positions of panel k, which are adjacent in the matrix.
 bb_status fill_run(bb_panel_part *part, const bb_device_source *matrix, bb_index k,
                    bb_positions run, cudaStream_t stream)
 {
@@ -332,7 +333,7 @@ bb_status fill_run(bb_panel_part *part, const bb_device_source *matrix, bb_index
                          rows < rest ? rows : rest, block, block));
 }
 
-// One part alone: what is not folded in one run.
+// On a single part the unfolded positions are one run.
 bb_status fill_alone(bb_panel_part *part, const bb_device_source *matrix, bb_index k,
                      bb_positions rows)
 {
@@ -346,8 +347,8 @@ bb_status fill_alone(bb_panel_part *part, const bb_device_source *matrix, bb_ind
     return BB_OK;
 }
 
-// One of several has no neighbours: block by block, on two streams, as one block leaves processors
-// idle when it ends.
+// On one of several parts positions are not adjacent. They are filled block by block on two
+// streams, because the end of a single block leaves multiprocessors idle.
 bb_status fill_in_turn(bb_panel_part *part, const bb_device_source *matrix, bb_index k,
                        bb_positions rows)
 {
@@ -363,7 +364,7 @@ bb_status fill_in_turn(bb_panel_part *part, const bb_device_source *matrix, bb_i
     return BB_OK;
 }
 
-// Rows of panel k past the last one of the matrix are zeros.
+// Zeroes the rows of panel k beyond the last row of the matrix.
 bb_status clear_rest(bb_panel_part *part, bb_index k)
 {
     const bb_index block = part->plan.block;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A factorization by panels whose L lies in the host's memory: the order of the steps of
-// panel_part_cuda.h, panels in groups of one run of the depth.
+// Factorization by panels with L in host memory: order of the steps of panel_part_cuda.h, with
+// panels in groups of one run of the depth.
 //
-// A group is filled. It takes the updates of the groups before the last one, whose L comes from the
-// host: the group's own block rows as guests, which diagonal blocks read, and those again with all
-// rows below in chunks, each chunk for all panels of the group. It takes the updates of the last
-// group, whose L is still in the strip. Then it is factored panel by panel, as where all of L is on
-// the GPU, and stands in the strip.
+// A group is filled. It is first updated by all groups except the previous one, whose L comes from
+// the host: the group's own block rows as guests for diagonal blocks, then these and all rows below
+// in chunks, each for all panels of the group. Next it is updated by the previous group, whose L is
+// still in the strip. Then it is factored panel by panel, as if all of L were on the GPU, and
+// replaces the strip.
 //
-// Pieces of the strip leave for the host as they are solved, and have until the next group is
-// factored. What comes from the host depends on groups that have left long before, so it comes
-// while the group before is still at work. Up go n^3 / (6 run) values of each plane that products
-// below the diagonal read, and the guests' n^2 / 2 of each plane; down n^2 / 2 of each plane.
+// Pieces of the strip are copied to the host as soon as they are solved, and must have arrived when
+// the next group has been factored. Copies from the host concern groups stored long before, so they
+// run while the previous group is still being factored. Traffic up: n^3 / (6 run) values of each
+// plane that products below the diagonal read, and n^2 / 2 of each plane for guests. Traffic down:
+// n^2 / 2 of each plane.
 #include "core/memory.h"
 #include "solvers/factor/panels/panel_cholesky_cuda.h"
 #include "solvers/factor/panels/panel_products_cuda.h"
@@ -22,9 +23,9 @@ using namespace panel;
 namespace
 {
 
-const bb_index piece = 4; // panels that leave together
+const bb_index piece = 4; // panels stored together
 
-// The panels [first, end) of a factorization, of which the last group has those from `before` on.
+// Panels [first, end) of a factorization; the previous group starts at panel `before`.
 struct group {
     bb_panel_cholesky *f;
     const bb_panel_sources *sources;
@@ -62,7 +63,7 @@ bb_status fill(const group &g)
     return wait(part->ahead, events_of(g.f, g.first, 0)->filled);
 }
 
-// The group's block rows of the columns that the groups before the last one left.
+// Copies the group's block rows, for the columns before the previous group.
 bb_status fetch_guests(const group &g, bb_panel_part *chunk)
 {
     swap_space *swap = &g.f->swap;
@@ -78,7 +79,7 @@ bb_status fetch_guests(const group &g, bb_panel_part *chunk)
     return wait(chunk->ahead, swap->guests_here);
 }
 
-// The block rows [rows.begin, rows.end) of all panels of the group take their updates.
+// Updates the block rows [rows.begin, rows.end) of all panels of the group.
 bb_status update_chunk(const group &g, bb_index slot, bb_positions rows)
 {
     swap_space *swap = &g.f->swap;
@@ -94,7 +95,7 @@ bb_status update_chunk(const group &g, bb_index slot, bb_positions rows)
     return record(swap->chunk_read[slot], chunk.bulk);
 }
 
-// The updates of the groups before the last one.
+// Applies the updates of all groups before the previous one.
 bb_status add_kept(const group &g)
 {
     swap_space *swap = &g.f->swap;
@@ -117,8 +118,8 @@ bb_status add_kept(const group &g)
     return record(swap->guests_read[1], chunk.bulk);
 }
 
-// The updates of the last group. The first panel takes those of the last panel alone, as panels do
-// in a group.
+// Applies the updates of the previous group. The first panel applies the last one separately, as
+// panels within a group do.
 bb_status add_strip(const group &g)
 {
     bb_panel_part *part = part_of(g);
@@ -132,8 +133,8 @@ bb_status add_strip(const group &g)
     return BB_OK;
 }
 
-// The strip goes on to the group, when nothing reads what it had. A second plane that stays empty
-// in some blocks was not empty in others.
+// Moves the strip to the current group once its previous contents are no longer read. The second
+// plane is zeroed, because blocks that leave it empty may replace blocks that did not.
 bb_status move_strip(const group &g)
 {
     bb_panel_part *part = part_of(g);
@@ -152,7 +153,7 @@ bb_status move_strip(const group &g)
     return wait(part->chain, events_of(g.f, g.first, 0)->ahead);
 }
 
-// Panel k takes the updates of the group's panels before `stop`.
+// Updates panel k by the group's panels before `stop`.
 bb_status enter(const group &g, bb_index k, bb_index stop)
 {
     bb_panel_part *part = part_of(g);
@@ -166,7 +167,7 @@ bb_status enter(const group &g, bb_index k, bb_index stop)
     return bb_panel_part_update(part, k, g.first, stop);
 }
 
-// Panels that are solved leave in pieces.
+// Stores solved panels in pieces.
 bb_status store(const group &g, bb_index k)
 {
     bb_panel_part *part = part_of(g);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The maps of half-precision planes by which bulk copies find them.
+// Tensor maps of half-precision planes for bulk copies.
 #include "solvers/factor/panels/split_product_cuda.h"
 
 #include <cudaTypedefs.h>
@@ -25,7 +25,7 @@ bb_status bb_plane_cuda_describe(__half *values, bb_index rows, bb_index columns
                                                      cudaEnableDefault, &found));
         if (found != cudaDriverEntryPointSuccess) {
             return bb_status_set(BB_DEVICE, __FILE__, __LINE__,
-                                 "the CUDA driver has no cuTensorMapEncodeTiled");
+                                 "the CUDA driver does not export cuTensorMapEncodeTiled");
         }
         encode = reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(entry);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: where operands and results of solvers/factor/panels/split_product_cuda.h lie,
-// for both of its forms.
+// For .cu files only: addresses of operands and results of
+// solvers/factor/panels/split_product_cuda.h, for both of its implementations.
 #ifndef BB_SOLVERS_FACTOR_PANELS_SPLIT_PLACES_CUDA_H
 #define BB_SOLVERS_FACTOR_PANELS_SPLIT_PLACES_CUDA_H
 
@@ -16,7 +16,7 @@ struct place {
     int column, row;
 };
 
-// Where 64 of the depth from k on of the operand's rows from `row` on lie.
+// Position of 64 of the depth from k on, for the operand's rows from `row` on.
 __device__ __forceinline__ place find(const bb_triangle_layout &triangle,
                                       bb_operand_layout_cuda layout, bb_index first, bb_index row,
                                       bb_index k)
@@ -43,7 +43,7 @@ __device__ __forceinline__ place find(const bb_triangle_layout &triangle,
             static_cast<int>(bb_triangle_layout_row_at(triangle, position) + row % triangle.block)};
 }
 
-// Item of C, or of the planes, of row `row` of the product.
+// Offset of row `row` of the product in C, or in the planes.
 __device__ __forceinline__ bb_index result_item(const bb_split_product_cuda &p, bb_index row,
                                                 bb_index column)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The portable form of split_product_cuda.h: matrix instructions and asynchronous copies that every
-// GPU has from sm_80 on.
+// Portable implementation of split_product_cuda.h: matrix instructions and asynchronous copies
+// available from sm_80 on.
 //
-// One block of threads computes 128 x 128 of C, each of its eight warps 64 x 32. All threads copy
-// the next 32 of the depth into a ring of shared memory, then multiply those that have landed. Sums
-// are promoted to fp32 after these 32, so that the tensor core's bias does not grow with the depth.
+// A thread block computes 128 x 128 of C, each of its eight warps 64 x 32. All threads copy the
+// next 32 of the depth into a ring in shared memory, then multiply the data that has arrived. Sums
+// are promoted to fp32 after these 32, so that the bias of the tensor core does not grow with the
+// depth.
 #include "solvers/factor/panels/split_places_cuda.h"
 
 using namespace split_product;
@@ -14,18 +15,18 @@ namespace
 {
 
 const int edge = 128; // rows and columns of a block
-const int step = 32;  // of the depth, in one stage of the ring
+const int step = 32;  // depth of one stage of the ring
 const int threads = 256;
 const int lanes = 32;
 const int warp_rows = 64;
 const int warp_columns = 32;
 const int tall = warp_rows / 16; // tiles of an instruction's result
 const int wide = warp_columns / 8;
-const int chunk = 8; // halves that are copied together
+const int chunk = 8; // halves per copy
 const int plane_bytes = edge * step * 2;
 
 template <int PRODUCTS> struct shape {
-    static const int planes = PRODUCTS == 1 ? 1 : 2; // of an operand
+    static const int planes = PRODUCTS == 1 ? 1 : 2; // per operand
     static const int stage_bytes = 2 * planes * plane_bytes;
     static const int stages = PRODUCTS == 1 ? 4 : 3;
     static const int bytes = stages * stage_bytes; // at most 96 KiB: sm_86 has 99
@@ -36,7 +37,7 @@ __device__ __forceinline__ uint32_t shared_address(const void *pointer)
     return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// Eight halves, or zeros.
+// Copies eight halves, or zeros.
 __device__ __forceinline__ void copy_chunk(uint32_t target, const __half *source, bool there)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(source),
@@ -54,8 +55,9 @@ template <int PENDING> __device__ __forceinline__ void copies_wait()
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
-// Where a chunk of a plane lies in its stage, so that eight neighbours across the depth, which one
-// instruction loads, meet no bank twice. Planes are [128][32], or [32][128] of a transposed one.
+// Position of a chunk of a plane in its stage, swizzled so that eight neighbours across the depth,
+// which one instruction loads, have no bank conflicts. Planes are [128][32], or [32][128] if
+// transposed.
 template <bool TRANSPOSED> __device__ __forceinline__ uint32_t chunk_at(int row, int column)
 {
     const int index = column / chunk;
@@ -63,7 +65,7 @@ template <bool TRANSPOSED> __device__ __forceinline__ uint32_t chunk_at(int row,
                                             : row * 64 + (index ^ (row >> 1 & 3)) * 16);
 }
 
-// Four 8 x 8 matrices of halves, whose rows' addresses the lanes give by eights.
+// Loads four 8 x 8 matrices of halves; groups of eight lanes supply the row addresses.
 template <bool TRANSPOSED>
 __device__ __forceinline__ void load_matrices(uint32_t address, uint32_t (&out)[4])
 {
@@ -90,7 +92,7 @@ __device__ __forceinline__ void multiply_16(float (&d)[4], const uint32_t (&a)[4
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// The part of the depth that reaches columns [column, column + 128).
+// Range of the depth that contributes to columns [column, column + 128).
 struct depth_span {
     bb_index begin;
     int steps;
@@ -111,7 +113,7 @@ __device__ __forceinline__ depth_span span_of(const bb_split_product_cuda &p, bb
     return {begin, static_cast<int>((end - begin) / step)};
 }
 
-// The depth at which a step begins.
+// Depth at which a step begins.
 __device__ __forceinline__ bb_index depth_at(const bb_split_product_cuda &p, const depth_span &span,
                                              int s)
 {
@@ -123,12 +125,12 @@ __device__ __forceinline__ bb_index depth_at(const bb_split_product_cuda &p, con
     return static_cast<bb_index>(p.list[passed / block]) * block + passed % block;
 }
 
-// One plane's part of a stage: 128 rows and 32 of the depth, or the other way round.
+// Copies one plane's part of a stage: 128 rows and 32 of the depth, or transposed.
 template <bool TRANSPOSED>
 __device__ __forceinline__ void copy_plane(const bb_plane_map_cuda &plane, place corner,
                                            uint32_t target)
 {
-    const int across = (TRANSPOSED ? edge : step) / chunk; // chunks of a row
+    const int across = (TRANSPOSED ? edge : step) / chunk; // chunks per row
 #pragma unroll
     for (int t = threadIdx.x; t < edge * step / chunk; t += threads) {
         const int row = t / across;
@@ -154,7 +156,7 @@ __device__ __forceinline__ void copy_stage(const bb_split_product_cuda &p, bb_in
     }
 }
 
-// A warp's sums: those of hi hi, and the small products.
+// Accumulators of a warp: hi hi, and the small products.
 template <int PRODUCTS> struct warp_sums {
     float major[tall][wide][4];
 };
@@ -163,7 +165,7 @@ template <> struct warp_sums<3> {
     float minor[tall][wide][4];
 };
 
-// A warp's 32 columns of B: two instructions' depths, two registers each.
+// A warp's 32 columns of B: depth of two instructions, two registers each.
 template <bool TRANSPOSED>
 __device__ __forceinline__ void load_columns(uint32_t plane, int first,
                                              uint32_t (&out)[2][2 * wide])
@@ -173,7 +175,8 @@ __device__ __forceinline__ void load_columns(uint32_t plane, int first,
     for (int k = 0; k < 2; ++k) {
 #pragma unroll
         for (int pair = 0; pair < wide / 2; ++pair) {
-            // By eights: depths 0 and 8 of the first eight columns, then of the next.
+            // In groups of eight lanes: depths 0 and 8 of the first eight columns, then of the
+            // next.
             const int depth = 16 * k + lane / 8 % 2 * 8 + (TRANSPOSED ? lane % 8 : 0);
             const int column = first + 16 * pair + lane / 16 * 8 + (TRANSPOSED ? 0 : lane % 8);
             uint32_t four[4];
@@ -188,7 +191,7 @@ __device__ __forceinline__ void load_columns(uint32_t plane, int first,
     }
 }
 
-// 16 rows of A: two instructions' depths.
+// 16 rows of A: depth of two instructions.
 __device__ __forceinline__ void load_rows(uint32_t plane, int first, uint32_t (&out)[2][4])
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
@@ -247,7 +250,8 @@ __device__ __forceinline__ float2 result(const warp_sums<PRODUCTS> &sums, int m,
     return out;
 }
 
-// Rows lane / 4 and that + 8 of each sixteen, columns 2 (lane % 4) and the next of each eight.
+// Rows lane / 4 and lane / 4 + 8 of each sixteen, columns 2 (lane % 4) and the next one of each
+// eight.
 template <int PRODUCTS>
 __device__ __forceinline__ void store(const bb_split_product_cuda &p, bb_index row, bb_index column,
                                       const warp_sums<PRODUCTS> &sums)
@@ -287,7 +291,8 @@ __global__ void __launch_bounds__(threads, 1)
     const bb_index column = static_cast<bb_index>(blockIdx.x) * edge;
     const bb_index row = static_cast<bb_index>(blockIdx.y) * edge;
     const bool above = p.lower_only && column > row + edge - 1;
-    // One thread looks, as another stream may be writing: all leave or none does.
+    // Only one thread reads the flag, because another stream may write it concurrently: all threads
+    // return or none.
     const bool stopped = threadIdx.x == 0 && p.stopped != nullptr &&
                          *static_cast<const volatile int *>(p.stopped) != 0;
     if (__syncthreads_or(above || stopped) != 0) {
@@ -304,12 +309,12 @@ __global__ void __launch_bounds__(threads, 1)
             copy_stage<PRODUCTS, TRANSPOSED>(p, row, column, depth_at(p, span, s),
                                              stages + s * S::stage_bytes);
         }
-        copies_commit(); // empty ones too, so that one wait holds for all steps
+        copies_commit(); // empty groups too, so that the same wait works in all steps
     }
     for (int s = 0; s < span.steps; ++s) {
         const int ahead = s + S::stages - 1;
         copies_wait<S::stages - 2>();
-        __syncthreads(); // the stage has landed, and the one before is read no more
+        __syncthreads(); // the stage has arrived, and the previous one is no longer read
         if (ahead < span.steps) {
             copy_stage<PRODUCTS, TRANSPOSED>(p, row, column, depth_at(p, span, ahead),
                                              stages + ahead % S::stages * S::stage_bytes);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One block of threads computes 128 rows and 128 or 256 columns of C. A warp feeds a ring of shared
-// memory with bulk copies; two groups of four warps multiply 64 rows each. Registers are moved from
-// the feeding warps to the multiplying ones. Long products run in pairs of blocks that share their
-// columns: each loads half of B for both, which spares the L2 cache a third of its traffic.
+// Product of half planes on sm_90. A thread block computes 128 rows and 128 or 256 columns of C.
+// One warp fills a ring in shared memory by bulk copies; two groups of four warps multiply 64 rows
+// each. Registers are moved from the filling warps to the multiplying ones. Long products run in
+// pairs of thread blocks that share their columns: each loads half of B for both, which saves a
+// third of the L2 traffic.
 #include "solvers/factor/panels/split_places_cuda.h"
 #include "solvers/gpu/hopper_cuda.h"
 
@@ -13,10 +14,10 @@ namespace
 {
 
 const int block_rows = 128;
-const int step = 64;                      // of the depth, in one stage of the ring
-[[maybe_unused]] const int promoted = 64; // of the depth, summed inside the tensor core at a time
+const int step = 64;                      // depth of one stage of the ring
+[[maybe_unused]] const int promoted = 64; // depth summed inside the tensor core at a time
 [[maybe_unused]] const int stretch =
-    16384;                     // the same with one product: no registers are left for another sum
+    16384; // the same with one product: no registers are left for a second accumulator
 const int group_threads = 128; // four warps
 const int threads = 3 * group_threads;
 const int ring_bytes = 196608;
@@ -30,7 +31,7 @@ template <int COLUMNS, int PRODUCTS> struct shape {
     static const int shared_bytes = stages * stage_bytes + 1024;
 };
 
-// The span of the depth that reaches columns [column, column + COLUMNS).
+// Range of the depth that contributes to columns [column, column + COLUMNS).
 template <int COLUMNS, bool LISTED>
 __device__ __forceinline__ void span(const bb_split_product_cuda &p, bb_index column,
                                      bb_index *begin, int *steps)
@@ -50,8 +51,8 @@ __device__ __forceinline__ void span(const bb_split_product_cuda &p, bb_index co
     *steps = static_cast<int>((end - *begin) / step);
 }
 
-// The feeding thread. Divisions are slow, so places are found once and moved along the depth; those
-// of a transposed operand, or of a listed depth, once a block.
+// Filling thread. Divisions are slow, so positions are computed once and moved along the depth;
+// with a transposed operand or a listed depth they are computed once per block.
 template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, bool LISTED, int PAIR>
 __device__ __forceinline__ void feed(const bb_split_product_cuda &p, bb_index row, bb_index column,
                                      char *ring, uint64_t *full, uint64_t *empty)
@@ -60,15 +61,15 @@ __device__ __forceinline__ void feed(const bb_split_product_cuda &p, bb_index ro
     // A box is 64 wide along its contiguous axis and 64 (transposed) or 128 rows high.
     const int boxes = TRANSPOSED ? COLUMNS / 64 : COLUMNS / 128;
     const int height = COLUMNS / boxes;
-    const int own = boxes / PAIR; // boxes of B that this block loads
+    const int own = boxes / PAIR; // boxes of B loaded by this thread block
     const int first = PAIR == 1 ? 0 : static_cast<int>(hopper::cluster_rank()) * own;
     bb_index begin = 0;
     int steps = 0;
     span<COLUMNS, LISTED>(p, column, &begin, &steps);
     place a = find(p.triangle, p.a.layout, p.a.first, row, begin);
     place b[own];
-    int rest = 0; // steps until places must be found again
-    int item = 0; // of the list
+    int rest = 0; // steps until positions must be computed again
+    int item = 0; // index into the list
     for (int i = 0; !TRANSPOSED && !LISTED && i < own; ++i) {
         b[i] = find(p.triangle, p.b.layout, p.b.first, column + (first + i) * height, begin);
     }
@@ -121,7 +122,7 @@ __device__ __forceinline__ void feed(const bb_split_product_cuda &p, bb_index ro
     }
 }
 
-// Accumulators of one thread: sum holds the promoted part, minor the small products.
+// Accumulators of one thread: `sum` is the promoted part, `minor` the small products.
 template <int COLUMNS, int PRODUCTS> struct accumulators;
 template <int COLUMNS> struct accumulators<COLUMNS, 1> {
     float major[COLUMNS / 2];
@@ -143,7 +144,7 @@ __device__ __forceinline__ void multiply_stage(const char *stage, int group, boo
     hopper::products_begin();
 #pragma unroll
     for (int k = 0; k < step / 16; ++k) {
-        // Along the depth: 32 bytes within a row of 128, or 16 rows of 128 bytes.
+        // Step along the depth: 32 bytes within a row of 128, or 16 rows of 128 bytes.
         const int b_at = TRANSPOSED ? k * 2048 : k * 32;
         const uint32_t leading = TRANSPOSED ? 8192 : 16;
         const uint64_t a_hi = hopper::descriptor(a + k * 32, 16, 1024);
@@ -159,13 +160,13 @@ __device__ __forceinline__ void multiply_stage(const char *stage, int group, boo
     hopper::products_commit();
 }
 
-// Where a multiplying group is in the ring.
+// State of a multiplying group in the ring.
 struct ring_cursor {
     int stage, before;
     uint32_t turn;
 };
 
-// A stage is free when both groups of every block that shares it are done with it.
+// A stage is free when both groups of every thread block that shares it have released it.
 template <int PAIR> __device__ __forceinline__ void leave(uint64_t *empty)
 {
     const int lane = threadIdx.x % group_threads;
@@ -176,7 +177,7 @@ template <int PAIR> __device__ __forceinline__ void leave(uint64_t *empty)
     }
 }
 
-// Sums `steps` stages and leaves the ring free.
+// Sums `steps` stages and releases them.
 template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, int PAIR>
 __device__ __forceinline__ void accumulate(int steps, int group, const char *ring, uint64_t *full,
                                            uint64_t *empty, ring_cursor &cursor,
@@ -198,7 +199,7 @@ __device__ __forceinline__ void accumulate(int steps, int group, const char *rin
         multiply_stage<COLUMNS, PRODUCTS, TRANSPOSED>(ring + cursor.stage * S::stage_bytes, group,
                                                       PRODUCTS == 1 || s % between != 0, true,
                                                       sums);
-        hopper::products_wait<1>(); // all but the group just committed
+        hopper::products_wait<1>(); // all but the last committed group
         if (s > 0 && (PRODUCTS == 1 || s % between > 0)) {
             leave<PAIR>(&empty[cursor.before]);
         }
@@ -236,7 +237,7 @@ __device__ __forceinline__ float result(const accumulators<COLUMNS, PRODUCTS> &s
     }
 }
 
-// One row of a thread's sums from C. Loads go ahead of stores, so that they overlap.
+// Loads one row of a thread's sums from C. Loads precede stores, so that they overlap.
 template <int COLUMNS, int PRODUCTS>
 __device__ __forceinline__ void subtract(float *c, int half,
                                          const accumulators<COLUMNS, PRODUCTS> &sums)
@@ -259,7 +260,8 @@ __device__ __forceinline__ void subtract(float *c, int half,
     }
 }
 
-// Rows lane / 4 and that + 8 of the warp's sixteen, columns 8 j + 2 (lane % 4) and the next.
+// Rows lane / 4 and lane / 4 + 8 of the warp's sixteen, columns 8 j + 2 (lane % 4) and the next
+// one.
 template <int COLUMNS, int PRODUCTS>
 __device__ __forceinline__ void store(const bb_split_product_cuda &p, bb_index row, bb_index column,
                                       int group, const accumulators<COLUMNS, PRODUCTS> &sums)
@@ -330,7 +332,7 @@ __device__ __forceinline__ void multiply_block(const bb_split_product_cuda &p)
     }
     if (PAIR > 1) {
         __syncwarp();
-        hopper::cluster_meet(); // the other block may still write to this one
+        hopper::cluster_meet(); // the other thread block may still write to this one
     }
 }
 
@@ -342,7 +344,8 @@ __global__ void __launch_bounds__(threads, 1)
     const bool above =
         p.lower_only && static_cast<bb_index>(blockIdx.x) * COLUMNS >
                             static_cast<bb_index>(blockIdx.y) * block_rows + block_rows - 1;
-    // One thread looks, as another stream may be writing: all leave or none does.
+    // Only one thread reads the flag, because another stream may write it concurrently: all threads
+    // return or none.
     const bool stopped = threadIdx.x == 0 && p.stopped != nullptr &&
                          *static_cast<const volatile int *>(p.stopped) != 0;
     if (__syncthreads_or(above || stopped) != 0) {
@@ -350,11 +353,12 @@ __global__ void __launch_bounds__(threads, 1)
     }
     multiply_block<COLUMNS, PRODUCTS, TRANSPOSED, LISTED, 1>(p);
 #else
-    __trap(); // compiled for no sm_90a
+    __trap(); // not compiled for sm_90a
 #endif
 }
 
-// Pairs must not part, so they do not look whether the factorization has stopped.
+// Both thread blocks of a pair must run, so they do not check whether the factorization has
+// stopped.
 template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, bool LISTED>
 __global__ void __launch_bounds__(threads, 1) BB_CLUSTER_DIMS(1, 2, 1)
     multiply_in_pairs(const __grid_constant__ bb_split_product_cuda p)
@@ -374,7 +378,7 @@ bb_status launch_kernel(const bb_split_product_cuda &p, bool in_pairs, cudaStrea
     const bb_index across = p.columns / COLUMNS;
     dim3 grid(static_cast<unsigned>(across), static_cast<unsigned>(tiles));
     void (*kernel)(const bb_split_product_cuda) = multiply<COLUMNS, PRODUCTS, TRANSPOSED, LISTED>;
-    if constexpr (COLUMNS > 128 || TRANSPOSED) { // B comes in two boxes or more
+    if constexpr (COLUMNS > 128 || TRANSPOSED) { // B needs at least two boxes
         if (in_pairs) {
             grid.y = (grid.y + 1) / 2 * 2;
             kernel = multiply_in_pairs<COLUMNS, PRODUCTS, TRANSPOSED, LISTED>;
@@ -387,8 +391,7 @@ bb_status launch_kernel(const bb_split_product_cuda &p, bool in_pairs, cudaStrea
     return BB_OK;
 }
 
-// Whether the depth is a list is known to the feeding thread when it is compiled, or all products
-// would pay for the question.
+// LISTED is a template parameter, so that products without a list do not pay for the test.
 template <int COLUMNS, int PRODUCTS, bool TRANSPOSED>
 bb_status launch(const bb_split_product_cuda &p, bool in_pairs, cudaStream_t stream)
 {
@@ -412,7 +415,7 @@ bb_status bb_split_product_launch(const bb_split_product_cuda *product, int prod
     if (p.rows == 0 || p.columns == 0 || (p.list == nullptr ? p.end <= p.begin : p.listed == 0)) {
         return BB_OK;
     }
-    // Wide blocks and pairs of them where they still cover the processors.
+    // Use wide blocks and pairs while they still occupy all multiprocessors.
     const bool is_whole = p.depth == BB_DEPTH_WHOLE && !p.lower_only;
     const bb_index tiles = p.rows * p.columns / (static_cast<bb_index>(block_rows) * 128);
     if (products == 3) {
@@ -431,5 +434,5 @@ bb_status bb_split_product_launch(const bb_split_product_cuda *product, int prod
 bb_status bb_split_product_supported(void)
 {
     bool hopper = false;
-    return bb_device_cuda_uses_hopper(&hopper); // either form
+    return bb_device_cuda_uses_hopper(&hopper); // any implementation works
 }

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: products of half-precision planes on tensor cores, in a form of sm_90 and one
-// of any GPU from sm_80 on (core/device/device.h says which is taken).
+// For .cu files only: products of half-precision planes on tensor cores, with an implementation for
+// sm_90 and one for any GPU from sm_80 on (core/device/device.h selects).
 //
-// A matrix is held as a plane hi = fp16(a) and, for three products, a plane lo = fp16((a - hi)
+// A matrix is stored as a plane hi = fp16(a) and, for three products, a plane lo = fp16((a - hi)
 // 2^11). With one product, a b ~ hi hi (hp1). With three,
 //     a b ~ hi hi + 2^-11 (hi lo + lo hi),
-// which carries 22 bits (Ootomo and Yokota 2022). The tensor core truncates while it accumulates,
-// a bias that grows with the length of the sum; with three products its sum is therefore promoted
-// to fp32 registers every 64 of the depth, by the portable form every 32. One product runs for
-// 16384 in the tensor core on sm_90, where no registers are left for another sum; the portable form
-// promotes it like the others.
+// which preserves 22 bits (Ootomo and Yokota 2022). The tensor core truncates while it accumulates,
+// a bias that grows with the length of the sum. With three products its sum is therefore promoted
+// to fp32 registers every 64 of the depth, in the portable implementation every 32. One product
+// accumulates 16384 in the tensor core on sm_90, where no registers are left for a second
+// accumulator; the portable implementation promotes it like the others.
 //
-// Depth runs in steps of 64. Results repeat bit for bit: an entry is one block's sum in one order.
+// The depth advances in steps of 64. Results are repeatable bit for bit: one thread block sums an
+// entry in a fixed order.
 #ifndef BB_SOLVERS_FACTOR_PANELS_SPLIT_PRODUCT_CUDA_H
 #define BB_SOLVERS_FACTOR_PANELS_SPLIT_PRODUCT_CUDA_H
 
@@ -22,12 +23,12 @@
 #include <cuda.h>
 #include <cuda_fp16.h>
 
-/// How products find a plane of fp16 in device memory: by bulk copies of boxes on sm_90, by address
+/// Access to a plane of fp16 in device memory: by bulk copies of boxes on sm_90, by address
 /// elsewhere.
 struct bb_plane_map_cuda {
-    CUtensorMap boxes; ///< zeros where the portable form reads it
+    CUtensorMap boxes; ///< zeros for the portable implementation
     const __half *values;
-    int rows, stride; ///< [rows][stride], at 16 bytes
+    int rows, stride; ///< [rows][stride], aligned to 16 bytes
 };
 
 /// A plane and its map.
@@ -38,19 +39,19 @@ struct bb_plane_cuda {
 };
 
 /// Describes `values` [rows][columns] with `stride` items (a multiple of 8) between rows, for
-/// copies of boxes of 64 columns and `box_rows` rows; what lies outside reads as 0. Errors:
+/// copies of boxes of 64 columns and `box_rows` rows; values outside are read as 0. Errors:
 /// BB_DEVICE, those of bb_device_cuda_uses_hopper.
 BB_CHECKED bb_status bb_plane_cuda_describe(__half *values, bb_index rows, bb_index columns,
                                             bb_index stride, bb_index box_rows, bb_plane_cuda *out);
 
-/// The power of two that brings values of magnitude up to `largest` to at most 2^14; at least 1.
+/// Power of two that scales values of magnitude up to `largest` to at most 2^14; at least 1.
 static __device__ __forceinline__ float bb_split_product_plane_unit(float largest)
 {
     const int exponent = static_cast<int>(__float_as_uint(largest) >> 23 & 0xFFU) - 126;
     return exponent > 14 ? __uint_as_float(static_cast<unsigned>(exponent - 14 + 127) << 23) : 1.0F;
 }
 
-/// How an operand lies in its planes.
+/// Layout of an operand in its planes.
 enum bb_operand_layout_cuda {
     BB_OPERAND_PLAIN,     ///< entry (r, k) at row `first + r`, column k
     BB_OPERAND_PANEL,     ///< block rows of a folded triangle, from panel row `first` on
@@ -62,10 +63,10 @@ enum bb_operand_layout_cuda {
 struct bb_operand_cuda {
     bb_operand_layout_cuda layout;
     bb_index first;
-    bb_plane_map_cuda hi, lo; ///< lo is unused by one product
+    bb_plane_map_cuda hi, lo; ///< lo is not used by one product
 };
 
-/// Which part of the depth reaches a column of the result.
+/// Range of the depth that contributes to a column of the result.
 enum bb_depth_cuda {
     BB_DEPTH_WHOLE,
     BB_DEPTH_LOWER, ///< B is lower triangular: k <= column
@@ -74,38 +75,38 @@ enum bb_depth_cuda {
 
 /// C <- C - A B^T over the depth [begin, end), or, with `write_planes`, planes <- A B^T.
 struct bb_split_product_cuda {
-    bb_triangle_layout triangle; ///< of the folded operands and of a folded result
+    bb_triangle_layout triangle; ///< layout of folded operands and of a folded result
     bb_operand_cuda a;           ///< rows of C
     bb_operand_cuda b;           ///< columns of C
     bb_index rows, columns;      ///< columns is a multiple of 128
     bb_index begin, end;         ///< multiples of 64
-    const int *list;             ///< device: [listed] block columns that are the depth, or NULL
+    const int *list;             ///< device: [listed] block columns that form the depth, or NULL
     int listed;
     bb_depth_cuda depth;
     bool lower_only; ///< skips blocks above the diagonal of a square C
-    float *c;        ///< [rows][c_stride], of the first row
+    float *c;        ///< [rows][c_stride], starting at the first row
     bb_index c_stride;
     bool write_planes;
     __half *hi, *lo;       ///< result as planes; lo may be NULL
-    bool folded;           ///< planes are a folded triangle and `a` is a panel; else plain
+    bool folded;           ///< planes are a folded triangle and `a` is a panel; otherwise plain
     bb_index plane_stride; ///< of the result
-    bb_index plane_row;    ///< plain: row of the first
-    bb_index plane_column; ///< of the first column of C
+    bb_index plane_row;    ///< plain: row of the first result row
+    bb_index plane_column; ///< column of the first column of C
     const float
         *largest; ///< device: B was divided by bb_split_product_plane_unit(*largest); NULL for 1
-    const int *stopped; ///< device: nonzero skips the work
+    const int *stopped; ///< device: nonzero skips the product
 };
 
-/// Launches the product on a stream, in the form that the current GPU takes. `products` is 1 or 3.
-/// Errors: BB_DEVICE, those of bb_device_cuda_uses_hopper.
+/// Launches the product on a stream, with the implementation for the current GPU. `products` is 1
+/// or 3. Errors: BB_DEVICE, those of bb_device_cuda_uses_hopper.
 BB_CHECKED bb_status bb_split_product_launch(const bb_split_product_cuda *product, int products,
                                              cudaStream_t stream);
 
-/// The portable form, on any GPU from sm_80 on.
+/// Portable implementation for any GPU from sm_80 on.
 BB_CHECKED bb_status bb_split_product_launch_portable(const bb_split_product_cuda *product,
                                                       int products, cudaStream_t stream);
 
-/// Whether the device can: BB_OK, or BB_UNSUPPORTED with a sentence.
+/// Checks the current device: BB_OK, or BB_UNSUPPORTED with a message.
 BB_CHECKED bb_status bb_split_product_supported(void);
 
 #endif

@@ -10,8 +10,8 @@ using namespace square;
 namespace
 {
 
-// Every thread factors the same `micro` columns of the diagonal, so that none waits for another;
-// returns the 1-based pivot that failed, or 0.
+// Every thread factors the same `micro` columns of the diagonal, so that none waits for another.
+// Returns the 1-based pivot that failed, or 0.
 template <typename T>
 __device__ __forceinline__ int factor_micro(T (&d)[micro][micro], T (&units)[micro])
 {
@@ -19,7 +19,7 @@ __device__ __forceinline__ int factor_micro(T (&d)[micro][micro], T (&units)[mic
 #pragma unroll
     for (int j = 0; j < micro; ++j) {
         const T pivot = d[j][j];
-        // Without a branch, which would part the chain of pivots.
+        // No branch, which would interrupt the chain of pivots.
         failed = (failed == 0) & !is_pivot(pivot) ? j + 1 : failed;
         const T unit = inverse_root(pivot);
         units[j] = unit;
@@ -38,7 +38,7 @@ __device__ __forceinline__ int factor_micro(T (&d)[micro][micro], T (&units)[mic
     return failed;
 }
 
-// Where block k lies in global memory.
+// Address of block k in global memory.
 template <typename T> struct square_view {
     T *square, *inverse;
     bb_index stride, row;
@@ -50,7 +50,7 @@ template <typename T> struct square_view {
     asm volatile("bar.sync 1, %0;" : : "n"(factoring) : "memory");
 }
 
-// The 1-based pivot `failed` of the columns from `first` on.
+// Records the 1-based pivot `failed` of the columns from `first` on.
 template <typename T>
 __device__ __forceinline__ void report(square_memory<T> &s, const square_view<T> &view, int first,
                                        int failed, const T (&d)[micro][micro])
@@ -68,8 +68,8 @@ __device__ __forceinline__ void report(square_memory<T> &s, const square_view<T>
     }
 }
 
-// Updates the block by columns [first, first + micro): lane r has row r, a warp every fourth of
-// the columns to the right.
+// Updates the block by columns [first, first + micro): lane r owns row r, a warp every fourth
+// column to the right.
 template <typename T>
 __device__ __forceinline__ void update_work(square_memory<T> &s, const T (&a)[micro], int first,
                                             int warp)
@@ -88,7 +88,8 @@ __device__ __forceinline__ void update_work(square_memory<T> &s, const T (&a)[mi
     }
 }
 
-// Rows [first, first + micro) of the inverse, a column a lane, and their part of the rows below.
+// Rows [first, first + micro) of the inverse, one column per lane, and their contribution to the
+// rows below.
 template <typename T>
 __device__ __forceinline__ void invert_rows(square_memory<T> &s, const square_view<T> &view, int k,
                                             int across, const T (&d)[micro][micro],
@@ -111,7 +112,7 @@ __device__ __forceinline__ void invert_rows(square_memory<T> &s, const square_vi
     }
     cg::cluster_group cluster = cg::this_cluster();
     for (int r = 2 * warp; r < 2 * warp + 2; ++r) {
-        // Every rank finds the first X itself.
+        // Every rank computes the first X itself.
         if (k > 0 || r == static_cast<int>(cluster.block_rank())) {
             T *target = cluster.map_shared_rank(&s.solver[first][lane], r);
 #pragma unroll
@@ -148,8 +149,8 @@ __device__ __forceinline__ void invert_rows(square_memory<T> &s, const square_vi
     }
 }
 
-// Factors `work`, block k of the diagonal, and gives its inverse to every rank: `factoring`
-// threads, four warps on the factor and four on the inverse. L_kk goes to global memory.
+// Factors `work`, block k of the diagonal, and sends its inverse to every rank: `factoring`
+// threads, four warps on the factor and four on the inverse. L_kk is written to global memory.
 template <typename T>
 __device__ __forceinline__ void factor_block(square_memory<T> &s, const square_view<T> &view, int k,
                                              int across)
@@ -162,7 +163,7 @@ __device__ __forceinline__ void factor_block(square_memory<T> &s, const square_v
         T units[micro];
         T a[micro];
 #pragma unroll
-        for (int i = 0; i < micro; ++i) { // the lower triangle, in words of 16 bytes
+        for (int i = 0; i < micro; ++i) { // lower triangle, in 16-byte words
             T half[2][micro / 2];
             load_neighbours(&s.work[first + i][first], half[0]);
             if (i >= micro / 2) {
@@ -211,10 +212,10 @@ __device__ __forceinline__ void factor_block(square_memory<T> &s, const square_v
     }
 }
 
-// work <- A(k, k), less the update of panel k - 1 that is in `panel`.
+// work <- A(k, k) minus the update by panel k - 1 from `panel`.
 template <typename T> __device__ __forceinline__ void ready_block(square_memory<T> &s, int k)
 {
-    const int first = static_cast<int>(threadIdx.x) / 16 * 2; // two columns, two rows a thread
+    const int first = static_cast<int>(threadIdx.x) / 16 * 2; // two columns and two rows per thread
     const int lane = static_cast<int>(threadIdx.x) % 16 * 2;
     const block_of<T> &a = k == 0 ? s.panel[0] : s.rows[row_place(k, k)];
     T sums[2][2] = {};
@@ -232,7 +233,7 @@ template <typename T> __device__ __forceinline__ void ready_block(square_memory<
     wait_factoring();
 }
 
-// Step k: L(i, k) and X(k, j), half a block a warp, 4 x 4 entries a thread.
+// Step k: L(i, k) and X(k, j), half a block per warp, 4 x 4 entries per thread.
 template <typename T>
 __device__ __forceinline__ void solve(square_memory<T> &s, const square_view<T> &view, int k,
                                       int across, int rank)
@@ -249,12 +250,12 @@ __device__ __forceinline__ void solve(square_memory<T> &s, const square_view<T> 
     if (active) { // X_k is triangular
         add_row_products(sums, s.solver[first], s.pitch, &v.value[0][lane], warp % 2 * 16 + 16);
     }
-    __syncthreads(); // Z(k, j) is read no more
+    __syncthreads(); // Z(k, j) is no longer read
     if (active && below) {
         cg::cluster_group cluster = cg::this_cluster();
 #pragma unroll 1
         for (int r = 0; r < ranks; ++r) {
-            // A rank without finished columns needs the rows above its own last one.
+            // A rank without finished columns needs only the rows above its last one.
             if (r <= k || own < 2 * ranks - r) {
                 T(*to)[edge] = cluster.map_shared_rank(&s.panel[own - 1], r)->value;
 #pragma unroll
@@ -280,7 +281,7 @@ __device__ __forceinline__ void solve(square_memory<T> &s, const square_view<T> 
     }
 }
 
-// Task `t` of the update of step k: the block that it changes, and its operands.
+// Task `t` of the update of step k: target block and operands.
 template <typename T> struct update_task {
     T (*out)[edge];
     const T (*p)[edge];
@@ -294,7 +295,7 @@ __device__ __forceinline__ bool find_task(square_memory<T> &s, int k, int across
 {
     for (int slot = 0; slot < 2; ++slot) {
         const int i = own_block(rank, slot);
-        // The block on the diagonal that is factored now has its update.
+        // The diagonal block being factored is already updated.
         const int begin = i == k + 1 ? k + 2 : k + 1;
         const int count = i < across && i >= begin ? i - begin + 1 : 0;
         if (t < count) {
@@ -319,7 +320,7 @@ __device__ __forceinline__ bool find_task(square_memory<T> &s, int k, int across
     return false;
 }
 
-// Tasks of step k, one after another, a warp each, 8 x 4 entries a thread. The order does not touch
+// Runs the tasks of step k, one warp each, 8 x 4 entries per thread. Their order does not affect
 // the result.
 template <typename T>
 __device__ __forceinline__ void update(square_memory<T> &s, int k, int across, int rank)
@@ -348,7 +349,7 @@ __device__ __forceinline__ void update(square_memory<T> &s, int k, int across, i
     }
 }
 
-// The own rows of A transposed, the first block as well, and zeros for Z.
+// Loads the rank's rows of A transposed, the first block as well, and zeroes Z.
 template <typename T>
 __device__ __forceinline__ void load(square_memory<T> &s, const square_view<T> &view, int across,
                                      int rank)
@@ -392,7 +393,7 @@ __global__ void BB_CLUSTER_DIMS(ranks, 1, 1) __launch_bounds__(threads, 1)
     cg::cluster_group cluster = cg::this_cluster();
     const int rank = static_cast<int>(cluster.block_rank());
     if (view.breakdown->row != 0) {
-        return; // all ranks: nobody writes it before every rank has passed the first barrier
+        return; // all ranks; nobody writes it before every rank has passed the first barrier
     }
     load(s, view, across, rank);
     if (threadIdx.x == 0) {
@@ -400,12 +401,12 @@ __global__ void BB_CLUSTER_DIMS(ranks, 1, 1) __launch_bounds__(threads, 1)
         s.next = 0;
     }
     cluster.sync();
-    // The first block is factored by all ranks: the code is then in their caches, of which there
-    // must be one copy.
+    // All ranks factor the first block, which loads the code into their instruction caches; there
+    // must be only one copy of it.
 #pragma unroll 1
     for (int k = -1; k < across; ++k) {
         if (k >= 0) {
-            cluster.sync(); // X_k is everywhere, and `panel` is read no more
+            cluster.sync(); // X_k is everywhere, and `panel` is no longer read
             if (s.failed != 0) {
                 return;
             }
@@ -416,7 +417,7 @@ __global__ void BB_CLUSTER_DIMS(ranks, 1, 1) __launch_bounds__(threads, 1)
             if (k + 1 == across) {
                 return;
             }
-            cluster.sync(); // L(c, k) is everywhere, and `solver` is read no more
+            cluster.sync(); // L(c, k) is everywhere, and `solver` is no longer read
         }
         if ((k < 0 || rank_of(k + 1) == rank) && threadIdx.x < factoring) {
             ready_block(s, k + 1);
@@ -427,7 +428,7 @@ __global__ void BB_CLUSTER_DIMS(ranks, 1, 1) __launch_bounds__(threads, 1)
         }
     }
 #else
-    __trap(); // compiled for no sm_90
+    __trap(); // not compiled for sm_90
 #endif
 }
 
@@ -436,7 +437,7 @@ __global__ void BB_CLUSTER_DIMS(ranks, 1, 1) __launch_bounds__(threads, 1)
 bb_status bb_square_factor_supported(void)
 {
     bool hopper = false;
-    return bb_device_cuda_uses_hopper(&hopper); // either form
+    return bb_device_cuda_uses_hopper(&hopper); // any implementation works
 }
 
 template <typename T>

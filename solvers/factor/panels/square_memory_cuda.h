@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For square_factor_cuda.cu only: what one rank of the cluster holds, where, and the products of
-// its blocks.
+// For square_factor_cuda.cu only: shared memory of one rank of the cluster, and products of its
+// blocks.
 #ifndef BB_SOLVERS_FACTOR_PANELS_SQUARE_MEMORY_CUDA_H
 #define BB_SOLVERS_FACTOR_PANELS_SQUARE_MEMORY_CUDA_H
 
@@ -11,10 +11,10 @@ namespace square
 {
 
 const int ranks = 8;
-const int edge = 32;       // rows of a block, the lanes of a warp
+const int edge = 32;       // rows of a block, and lanes of a warp
 const int micro = 8;       // columns factored at a time
 const int threads = 512;   // 16 warps
-const int factoring = 256; // of them, while a block is factored
+const int factoring = 256; // threads that factor a block
 
 template <typename T> constexpr int most_blocks()
 {
@@ -25,21 +25,21 @@ template <typename T> struct block_of {
     T value[edge][edge];
 };
 
-// Shared memory of one rank. Blocks of A and L are transposed, [column][row], those of X and Z are
-// not: so all products are out[q][i] +- sum_d p[d][q] v[d][i].
+// Shared memory of one rank. Blocks of A and L are transposed, [column][row]; those of X and Z are
+// not. All products then have the form out[q][i] +- sum_d p[d][q] v[d][i].
 template <typename T> struct square_memory {
     static const int row_limit = most_blocks<T>();
     static const int kept = row_limit > ranks ? row_limit + 1 : row_limit;
     static const int pitch = edge + 16 / static_cast<int>(sizeof(T));
-    block_of<T> rows[kept];           // A(i, c) of the own rows i
-    block_of<T> columns[kept];        // Z(c, j), then X(c, j), of the own columns j
+    block_of<T> rows[kept];           // A(i, c) of the rank's rows i
+    block_of<T> columns[kept];        // Z(c, j), then X(c, j), of the rank's columns j
     block_of<T> panel[row_limit - 1]; // L(c, k) of all rows c > k
     T solver[edge][pitch];            // X_k, not transposed
-    T work[edge][pitch];              // the block in factorization, [row][column]
-    T solved[edge][micro];            // its columns in work, a row of L each
-    T sweep[edge][edge];              // and L X - I of its inverse, as far as it goes
+    T work[edge][pitch];              // block being factored, [row][column]
+    T solved[edge][micro];            // its current columns, one row of L each
+    T sweep[edge][edge];              // the same for L X - I of its inverse, as far as computed
     int failed;                       // a pivot was not positive
-    int next;                         // task of the update
+    int next;                         // next task of the update
 };
 
 __host__ __device__ constexpr int rank_of(int i)
@@ -47,13 +47,13 @@ __host__ __device__ constexpr int rank_of(int i)
     return i < ranks ? i : 2 * ranks - 1 - i;
 }
 
-// The own block row (and column) in a slot, 0 or 1.
+// Block row (and column) that the rank owns in a slot, 0 or 1.
 __device__ __forceinline__ int own_block(int rank, int slot)
 {
     return slot == 0 ? rank : 2 * ranks - 1 - rank;
 }
 
-// Places of A(i, c) and of Z(c, j) with their rank.
+// Addresses of A(i, c) and of Z(c, j), with the owning rank.
 __device__ __forceinline__ int row_place(int i, int c)
 {
     return i < ranks ? c : 2 * ranks - i + c;
@@ -64,7 +64,7 @@ __device__ __forceinline__ int column_place(int c, int j, int across)
     return j < ranks ? c - j : across - 2 * ranks + 1 + c;
 }
 
-// COUNT neighbours, sixteen bytes at a time.
+// COUNT neighbours, loaded by sixteen bytes.
 template <typename T, int COUNT>
 __device__ __forceinline__ void load_neighbours(const T *source, T (&target)[COUNT])
 {
@@ -102,8 +102,9 @@ __device__ __forceinline__ void store_neighbours(const T (&source)[COUNT], T *ta
     }
 }
 
-// sums[q][i] <- sums[q][i] + sum_{d < depth} p[d][q] v[d][i], for ROWS x COLUMNS entries. What a
-// load returns to a warp counts, spread or not: 32 floats a cycle, beside 128 products.
+// sums[q][i] <- sums[q][i] + sum_{d < depth} p[d][q] v[d][i], for ROWS x COLUMNS entries.
+// Shared-memory loads limit the speed, broadcast or not: 32 floats per cycle, compared with 128
+// products.
 template <typename T, int ROWS, int COLUMNS>
 __device__ __forceinline__ void add_products(T (&sums)[ROWS][COLUMNS], const T *p, int p_pitch,
                                              const T *v, int depth)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The portable form of square_factor_cuda.h: one block of threads, the square in its shared memory.
+// Portable implementation of square_factor_cuda.h: one thread block, with the square in shared
+// memory.
 //
-// L fills the lower triangle, the inverse X of L, transposed, what is above the diagonal, and the
-// diagonal of X a line of its own. Columns go by blocks of 32:
-//     factor   one warp, a lane a row, a row in registers
-//     solve    the rows below, a thread a row
-//     update   what is right of them, by all
-// then X: blocks on the diagonal a warp each, and X(i, :) = -X_ii (L(i, :) X) from the top.
+// L is stored in the lower triangle, its inverse X, transposed, above the diagonal, and the
+// diagonal of X in a separate array. Columns are processed by blocks of 32:
+//     factor   one warp, one row per lane, in registers
+//     solve    the rows below, one row per thread
+//     update   the columns to the right, all threads
+// then X: diagonal blocks, one warp each, and X(i, :) = -X_ii (L(i, :) X) from the top.
 #include "solvers/factor/panels/square_factor_cuda.h"
 
 using namespace square;
@@ -22,11 +23,11 @@ const unsigned everyone = 0xffffffffU;
 template <typename T> struct memory_of {
     static const int limit = static_cast<int>(bb_square_factor_most<T>(false));
     T value[limit][limit + 1];
-    T unit[limit]; // one over the diagonal of L
+    T unit[limit]; // reciprocals of the diagonal of L
     int failed;
 };
 
-// The square in global memory.
+// Square in global memory.
 template <typename T> struct square_job {
     T *square, *inverse;
     bb_index stride, row;
@@ -34,7 +35,7 @@ template <typename T> struct square_job {
     bb_breakdown_cuda *breakdown;
 };
 
-// Block k of the diagonal, by one warp. A pivot that is none ends all.
+// Factors diagonal block k with one warp. An invalid pivot ends the factorization.
 template <typename T>
 __device__ void factor_block(memory_of<T> &s, const square_job<T> &job, int first)
 {
@@ -73,7 +74,7 @@ __device__ void factor_block(memory_of<T> &s, const square_job<T> &job, int firs
     }
 }
 
-// The columns of a block in the rows below it.
+// Solves the columns of a block in the rows below it.
 template <typename T> __device__ void solve_rows(memory_of<T> &s, int size, int first)
 {
     const int row = first + edge + static_cast<int>(threadIdx.x);
@@ -115,7 +116,7 @@ template <typename T> __device__ void update_rest(memory_of<T> &s, int size, int
     }
 }
 
-// X of the blocks on the diagonal: a warp a block, a lane a column.
+// X of the diagonal blocks: one warp per block, one lane per column.
 template <typename T> __device__ void invert_blocks(memory_of<T> &s, int size)
 {
     const int first = static_cast<int>(threadIdx.x) / edge * edge;
@@ -138,7 +139,7 @@ template <typename T> __device__ void invert_blocks(memory_of<T> &s, int size)
     }
 }
 
-// X of a block row left of the diagonal: L X from the rows above, then times -X_ii, a thread a
+// X of a block row left of the diagonal: L X from the rows above, then times -X_ii, one thread per
 // column.
 template <typename T> __device__ void invert_row(memory_of<T> &s, int first)
 {

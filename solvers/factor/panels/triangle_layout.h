@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The strictly lower triangle of a matrix in square blocks, its block rows dealt in turn to several
-// parts, and those of one part folded into a rectangle.
+// Layout of the strictly lower triangle of a matrix in square blocks: block rows are distributed
+// cyclically over several parts, and those of one part are folded into a rectangle.
 //
-// A part holds block rows i = first + step a, a = 0 ... m - 1; one part of one holds all of them.
-// Block row i holds i blocks. Rows a and m - 1 - a of a part together hold 2 first + step (m - 1)
-// of them and share one row of the rectangle, so that nothing is stored twice, every block row is
-// contiguous along its columns with one leading dimension, and a product can run over any of its
-// columns at once:
+// A part owns block rows i = first + step a, a = 0 ... m - 1; a single part owns all of them. Block
+// row i has i blocks. Rows a and m - 1 - a of a part together have 2 first + step (m - 1) blocks
+// and share one row of the rectangle. Nothing is thus stored twice, every block row is contiguous
+// along its columns with one leading dimension, and a product can run over any of its columns at
+// once:
 //     a >= h = m / 2:  block row a - h of the rectangle, from column 0
 //     a <  h:          block row m - 1 - a - h, behind the blocks of row m - 1 - a
-// Diagonal blocks are kept apart.
+// Diagonal blocks are stored separately.
 //
-// A panel (the part's block rows of one block column) stands in the order of the rectangle: row a
-// at position a - h, or m - 1 - a for a < h, so that both halves step evenly through both.
+// A panel (the part's block rows of one block column) is stored in the order of the rectangle: row
+// a at position a - h, or m - 1 - a for a < h, so that both halves have constant strides in both.
 //
-// A strip is what one panel of many columns holds of a part of one: block rows from some on below
-// each other, none folded, and of them the columns of the strip.
+// A strip is the part of L in one panel of many columns, for a single part: block rows from one on
+// below each other, unfolded, restricted to the columns of the strip.
 #ifndef BB_SOLVERS_FACTOR_PANELS_TRIANGLE_LAYOUT_H
 #define BB_SOLVERS_FACTOR_PANELS_TRIANGLE_LAYOUT_H
 
@@ -29,16 +29,16 @@ typedef struct bb_triangle_layout {
     bb_index n;      ///< rows of the matrix
     bb_index block;  ///< rows and columns of a block
     bb_index blocks; ///< N = ceil(n / block)
-    bb_index first;  ///< block row of the part
-    bb_index step;   ///< from one block row of the part to its next: how many parts there are
-    bb_index held;   ///< m: block rows of the part
-    bb_index half;   ///< h: those before it are folded
+    bb_index first;  ///< first block row of the part
+    bb_index step;   ///< distance between block rows of the part: the number of parts
+    bb_index held;   ///< m: number of block rows of the part
+    bb_index half;   ///< h: block rows below this index are folded
     bb_index width;  ///< columns of the rectangle
-    bb_index top;    ///< strip: the block row that it begins with; else 0
-    bb_index origin; ///< strip: the column of the matrix that it begins with; else 0
+    bb_index top;    ///< strip: its first block row; else 0
+    bb_index origin; ///< strip: its first column of the matrix; else 0
 } bb_triangle_layout;
 
-/// Part `first` of `step` parts, 0 <= first < step; it may hold no block row.
+/// Layout of part `first` of `step` parts, 0 <= first < step; it may own no block row.
 BB_DEVICE_FUNCTION
 bb_triangle_layout bb_triangle_layout_share(bb_index n, bb_index block, bb_index first,
                                             bb_index step)
@@ -57,14 +57,14 @@ bb_triangle_layout bb_triangle_layout_share(bb_index n, bb_index block, bb_index
     return layout;
 }
 
-/// All block rows in one part.
+/// Layout with all block rows in one part.
 BB_DEVICE_FUNCTION
 bb_triangle_layout bb_triangle_layout_make(bb_index n, bb_index block)
 {
     return bb_triangle_layout_share(n, block, 0, 1);
 }
 
-/// All block rows below each other, none folded: how one gathered block column lies.
+/// Layout with all block rows below each other, unfolded: that of one gathered block column.
 BB_DEVICE_FUNCTION
 bb_triangle_layout bb_triangle_layout_stack(bb_index n, bb_index block)
 {
@@ -73,7 +73,7 @@ bb_triangle_layout bb_triangle_layout_stack(bb_index n, bb_index block)
     return layout;
 }
 
-/// Block rows from `top` on of the columns [origin, origin + width).
+/// Layout of the block rows from `top` on, with columns [origin, origin + width).
 BB_DEVICE_FUNCTION
 bb_triangle_layout bb_triangle_layout_strip(bb_index n, bb_index block, bb_index top,
                                             bb_index origin, bb_index width)
@@ -91,14 +91,14 @@ bool bb_triangle_layout_contains(bb_triangle_layout layout, bb_index i)
     return i % layout.step == layout.first;
 }
 
-/// The first of the part's block rows that is not folded, counted in the part.
+/// First block row of the part that is not folded, counted within the part.
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_half(bb_triangle_layout layout)
 {
     return layout.half;
 }
 
-/// Rows and columns of the rectangle; columns are the leading dimension.
+/// Rows and columns of the rectangle; the leading dimension is the number of columns.
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_rows(bb_triangle_layout layout)
 {
@@ -111,14 +111,14 @@ bb_index bb_triangle_layout_columns(bb_triangle_layout layout)
     return layout.width;
 }
 
-/// Block row i, counted in the part.
+/// Block row i as an index within the part.
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_index(bb_triangle_layout layout, bb_index i)
 {
     return layout.step == 1 ? i : (i - layout.first) / layout.step; // divisions are slow
 }
 
-/// Position of block row i of the part in a panel, in blocks, and back.
+/// Position of block row i of the part in a panel, in blocks, and the inverse.
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_position(bb_triangle_layout layout, bb_index i)
 {
@@ -134,7 +134,7 @@ bb_index bb_triangle_layout_block_at(bb_triangle_layout layout, bb_index positio
     return layout.first + layout.step * a;
 }
 
-/// Where the block row at a position starts in the rectangle.
+/// Start in the rectangle of the block row at a position.
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_row_at(bb_triangle_layout layout, bb_index position)
 {
@@ -150,7 +150,7 @@ bb_index bb_triangle_layout_column_at(bb_triangle_layout layout, bb_index positi
                                : (layout.first + layout.step * position) * layout.block;
 }
 
-/// Where block row i of the part starts in the rectangle.
+/// Start in the rectangle of block row i of the part.
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_row(bb_triangle_layout layout, bb_index i)
 {
@@ -163,7 +163,7 @@ bb_index bb_triangle_layout_column(bb_triangle_layout layout, bb_index i)
     return bb_triangle_layout_column_at(layout, bb_triangle_layout_position(layout, i));
 }
 
-/// The positions [begin, end) of the part's block rows below block row k, 0 <= k.
+/// Positions [begin, end) of the part's block rows below block row k, 0 <= k.
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_begin_below(bb_triangle_layout layout, bb_index k)
 {
@@ -178,7 +178,7 @@ bb_index bb_triangle_layout_end_below(bb_triangle_layout layout, bb_index k)
     return layout.held - (a < layout.half ? a : layout.half);
 }
 
-/// Rows of block row i: all of them but the last are whole.
+/// Rows of block row i: `block`, except for the last one.
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_extent(bb_triangle_layout layout, bb_index i)
 {

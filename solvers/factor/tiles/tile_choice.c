@@ -86,8 +86,9 @@ done:
     return status;
 }
 
-// Largest ||round(L) - L||_F that values below a format's normal range can add: half a subnormal
-// spacing each. e4m3 is scaled by the tile, whose norm is at least its largest value.
+// Upper bound of the contribution to ||round(L) - L||_F of values below a format's normal range:
+// half a subnormal spacing each. e4m3 is scaled by the tile, whose norm is at least its largest
+// value.
 static double underflow(bb_variant variant, const bb_tile *tile)
 {
     const bb_variant_info *info = bb_variant_describe(variant);
@@ -98,7 +99,7 @@ static double underflow(bb_variant variant, const bb_tile *tile)
         return 0.0;
     }
     if (info->products == 3) {
-        step *= 0x1p-11; // the lower plane
+        step *= 0x1p-11; // scale of the low plane
     }
     if (format == BB_FORMAT_E4M3) {
         step *= tile->norm / 224.0;

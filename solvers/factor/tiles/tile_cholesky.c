@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Right-looking over tiles, by tasks that are taken in one fixed order and wait for what they read:
-// no barrier, so the panel's tail is hidden behind the updates of the step before. Step k holds
+// Right-looking factorization by tiles. Tasks start in one fixed order and wait for their inputs.
+// There are no barriers, so the end of a panel overlaps with the updates of the previous step. Step
+// k consists of
 //     pivot   (k, k) <- update by column k - 1, then potrf
 //     solve   (i, k) <- update by column k - 1, then trsm and the rounded copies of its values
 //     trail   (i, j) <- update by column k - 1, for all k < j <= i
-// That is so in a panel of columns (tile_panels.h), which is the matrix where it is in memory.
-// Where it is not, a panel's tiles first take, stage by stage,
+// within a panel of columns (tile_panels.h). A matrix in memory is a single panel. Otherwise a
+// panel's tiles are first updated, stage by stage,
 //     stream  (i, j) <- update by column k, for all k before the panel
-// and a stream brings the tiles in this order (tile_panels.h).
-// A task waits only for tasks before it in that order, so there is no deadlock, and a tile takes
-// its updates in the order of the columns whoever computes them, so the bits do not depend on the
-// threads.
+// and a stream reads the tiles in this order (tile_panels.h). A task waits only for earlier tasks
+// in that order, so there is no deadlock. A tile is updated in the order of the columns, whichever
+// thread computes the updates, so the bits do not depend on the threads.
 #include "solvers/factor/tiles/tile_cholesky.h"
 
 #include "core/clock.h"
@@ -28,12 +28,12 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-// Rounded copies of tiles: a final tile is rounded once to each format that a product needs and
-// that it is not kept in. Copies exist of two columns at a time, of an even and an odd stage
+// Rounded copies of tiles: a final tile is rounded once to each format that products need and that
+// differs from its own. Copies exist for two columns at a time, of an even and an odd stage
 // (tile_panels.h).
 typedef struct tile_copies {
     const bb_tile_matrix *matrix;     // borrowed
-    void *words[2][BB_OPERAND_COUNT]; // [tile_rows][tile_size^2], NULL: no product asks
+    void *words[2][BB_OPERAND_COUNT]; // [tile_rows][tile_size^2], NULL: not needed by any product
 } tile_copies;
 
 static void tile_copies_release(tile_copies *copies)
@@ -44,7 +44,7 @@ static void tile_copies_release(tile_copies *copies)
     }
 }
 
-// Room for the copies that products may ask for.
+// Allocates the copies that products may need.
 static bb_status tile_copies_create(const bb_tile_matrix *matrix, tile_copies *out)
 {
     bb_status status = BB_OK;
@@ -83,8 +83,8 @@ static void *copy_at(const tile_copies *copies, bb_index stage, bb_index row, bb
     return words == NULL ? NULL : words + (size_t)row * items * bb_tile_operand_bytes(operand);
 }
 
-// Makes the copies of final tile (row, column) for a stage; returns how many values e4m3
-// clipped.
+// Computes the copies of final tile (row, column) for a stage; returns the number of values clipped
+// to e4m3.
 static bb_index tile_copies_make(const tile_copies *copies, bb_index stage, bb_index row,
                                  bb_index column)
 {
@@ -109,7 +109,7 @@ static const void *tile_copies_operand(const tile_copies *copies, bb_index stage
                                               : copy_at(copies, stage, row, operand);
 }
 
-// Bytes of the copies where tiles get the variants `given` [count].
+// Bytes of the copies if tiles get the variants `given` [count].
 static bb_need tile_copies_need(bb_index n, bb_index tile_size, int count, const bb_variant *given)
 {
     bool taken[BB_OPERAND_COUNT] = {false};
@@ -141,20 +141,20 @@ typedef struct factoring {
     bb_outcome *outcome;
     bb_tile_workspace *workspaces; // [workers]
     bb_index workers;
-    atomic_ptrdiff_t next;      // task to take
-    atomic_ptrdiff_t saturated; // operands
-    atomic_ptrdiff_t factored;  // rows before the pivot that failed
+    atomic_ptrdiff_t next;      // next task
+    atomic_ptrdiff_t saturated; // number of saturated operands
+    atomic_ptrdiff_t factored;  // rows before the failed pivot
     atomic_bool stopped;        // after a breakdown
-    bb_tile_updates *updates;   // [tiles] of the updates that a tile took
-    counter *done;              // [tiles] updates taken; column + 1 when factored and copied
-    counter *using;             // [stages] updates still to be made with a column's copies; of the
-                                // last column of a panel: solves
+    bb_tile_updates *updates;   // [tiles] statistics of the updates of each tile
+    counter *done;  // [tiles] number of completed updates; column + 1 once factored and copied
+    counter *using; // [stages] remaining updates that use a column's copies; for the last column of
+                    // a panel: solves
     bb_tile_panels panels;
     bb_tile_stream *stream; // NULL: all tiles are in memory
     tile_copies copies;
 } factoring;
 
-// Work of column k for panel p.
+// Column k as processed for panel p.
 typedef struct place {
     bb_index panel, k, stage;
 } place;
@@ -169,7 +169,7 @@ static counter *progress_of(const factoring *work, bb_index row, bb_index column
     return &work->done[row * (row + 1) / 2 + column];
 }
 
-// False where the factorization stops first.
+// Returns false if the factorization stops before the value is reached.
 static bool wait_for(factoring *work, counter *awaited, bb_index value)
 {
     for (int turns = 0; atomic_load_explicit(&awaited->value, memory_order_acquire) != value;
@@ -177,7 +177,8 @@ static bool wait_for(factoring *work, counter *awaited, bb_index value)
         if (atomic_load_explicit(&work->stopped, memory_order_relaxed)) {
             return false;
         }
-        if (work->matrix->store != NULL && turns > 4000) { // the disk may be what is waited for
+        if (work->matrix->store != NULL &&
+            turns > 4000) { // sleep, because the wait may be for the disk
             (void)bb_clock_sleep_until(bb_clock_ns() + NAP_NS);
         } else if (turns > 1000) {
             (void)sched_yield();
@@ -186,7 +187,7 @@ static bool wait_for(factoring *work, counter *awaited, bb_index value)
     return true;
 }
 
-// Until the copies of two stages before may be overwritten.
+// Waits until the copies of two stages before may be overwritten.
 static bool wait_for_copies(factoring *work, bb_index stage)
 {
     return stage < 2 || wait_for(work, &work->using[stage - 2], 0);
@@ -211,7 +212,7 @@ static bool wait_for_operand(factoring *work, bb_index panel, bb_index row, bb_i
            wait_for(work, progress_of(work, row, column), column + 1);
 }
 
-// A tile of a column before the panel has come.
+// Copies a tile of an earlier column once the stream has read it.
 static bool copy_arrived(void *context, bb_index stage, bb_index row, bb_index column)
 {
     factoring *work = context;
@@ -219,11 +220,12 @@ static bool copy_arrived(void *context, bb_index stage, bb_index row, bb_index c
         !wait_for_copies(work, stage)) {
         return false;
     }
-    (void)tile_copies_make(&work->copies, stage, row, column); // counted when it was final
+    (void)tile_copies_make(&work->copies, stage, row,
+                           column); // clipped values were counted when it became final
     return true;
 }
 
-// Tile (row, column) takes its update by column `by`.
+// Updates tile (row, column) by column `by`.
 static bool update(factoring *work, place here, bb_index row, bb_index column, bb_index by,
                    bb_tile_workspace *workspace)
 {
@@ -259,7 +261,7 @@ static bool update(factoring *work, place here, bb_index row, bb_index column, b
     return true;
 }
 
-// A tile of the panel that is final: its copies, as products or solves may ask for them.
+// Copies a tile of the panel that has become final, for the products or solves that read it.
 static void finish(factoring *work, place here, bb_index row)
 {
     atomic_fetch_add(&work->saturated, tile_copies_make(&work->copies, here.stage, row, here.k));
@@ -314,7 +316,8 @@ static bool solve_task(factoring *work, place here, bb_index row, bb_tile_worksp
     return true;
 }
 
-// Updates of a step beside its own column's: by the column before, none for a panel's first.
+// Number of trailing updates of a step, by the previous column; none for the first column of a
+// panel.
 static bb_index trailing_tasks(const factoring *work, place here)
 {
     return is_first(work, here) ? 0 : bb_tile_panels_updates(&work->panels, here.panel, here.k);
@@ -328,8 +331,8 @@ static bb_index stage_tasks(const factoring *work, place here)
     return work->matrix->tile_rows - here.k + trailing_tasks(work, here);
 }
 
-// Task `task` of a stage. In a panel: the pivot, as many trailing updates as keep the other workers
-// busy meanwhile, the solves, the other updates.
+// Runs task `task` of a stage. Order within a panel: the pivot, enough trailing updates to keep the
+// other workers busy, the solves, the remaining updates.
 static bool run_task(factoring *work, place here, bb_index task, bb_tile_workspace *workspace)
 {
     const bb_index end = work->panels.first[here.panel + 1];
@@ -365,8 +368,8 @@ static bb_status run_worker(void *context, bb_index worker)
     factoring *work = context;
     const bb_index stages = work->panels.stage[work->panels.count];
     bb_index stage = 0;
-    bb_index first = 0; // task of the stage
-    bb_index tasks = 0; // of all stages
+    bb_index first = 0; // first task of the stage
+    bb_index tasks = 0; // number of tasks of all stages
     bool going = true;
     for (bb_index s = 0; s < stages; ++s) {
         tasks += stage_tasks(work, place_of(work, s));
@@ -440,7 +443,7 @@ static void release(factoring *work)
     BB_RELEASE(&work->done);
 }
 
-// Which tiles of the factor its light sweeps take narrow.
+// Selects the tiles of the factor that its light sweeps use in narrow form.
 static bb_status choose_light(bb_tile_matrix *matrix)
 {
     bb_status status = BB_OK;
@@ -454,7 +457,7 @@ done:
     return status;
 }
 
-// All tasks, while a stream brings the tiles of a stored matrix.
+// Runs all tasks while a stream reads the tiles of a stored matrix.
 static bb_status run_all(factoring *work)
 {
     bb_status status = BB_OK;
@@ -501,8 +504,8 @@ double bb_tile_cholesky_flops(bb_index n, bb_index count)
     return rows * rows * rows / 3.0 + 2.0 * rows * rows * (double)count;
 }
 
-// Operations a second of one core: what the emulation of narrow formats leaves of fp32's, and of
-// fp16 sums, whose accumulator is rounded.
+// Operations per second of one core. Emulation of narrow formats reduces the rate of fp32, and
+// rounding of the accumulator that of fp16 sums.
 static double rate_of(bb_variant variant)
 {
     const bb_variant_info *info = bb_variant_describe(variant);
@@ -520,14 +523,14 @@ bb_need bb_tile_cholesky_factor_need(const bb_tile_plan *plan, bb_index n, int c
     const bb_index tile_rows = (n + size - 1) / size;
     const double tiles = 0.5 * (double)tile_rows * (double)(tile_rows + 1);
     const bool is_stored = bb_tile_plan_is_stored(plan, n);
-    const double stages = is_stored ? tiles : (double)tile_rows; // of panels of one column each
+    const double stages = is_stored ? tiles : (double)tile_rows; // for panels of one column each
     const bb_need tables[] = {
         bb_need_copies(bb_tile_workspace_need(size), threads),
         tile_copies_need(n, size, count, given),
         bb_tile_panels_need(tile_rows),
         is_stored ? bb_tile_stream_need(tile_rows) : (bb_need){0},
     };
-    // Which tiles are light is chosen before the rest is released.
+    // Light tiles are selected before the other memory is released.
     const double light = plan->sweeps == BB_POLICY_SWEEPS_LIGHT
                              ? (double)(tile_rows * tile_rows) + sizeof(double) * tiles +
                                    bb_light_tiles_need(tile_rows).host_bytes

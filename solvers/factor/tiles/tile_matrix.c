@@ -24,7 +24,7 @@ bb_index bb_tile_plan_tile_rows(bb_index n, bb_index tile_size)
     return (n + tile_size - 1) / tile_size;
 }
 
-// Variant of a tile whose policy is not resolved.
+// Variant of a tile before its policy is resolved.
 static bb_variant planned_variant(const bb_tile_plan *plan, bb_index row, bb_index column)
 {
     if (plan->map != NULL) {
@@ -176,14 +176,14 @@ bb_need bb_tile_matrix_need(const bb_tile_plan *plan, bb_index n, double threads
 {
     const bb_index size = plan->tile_size < n ? plan->tile_size : n;
     const bb_index tile_rows = bb_tile_plan_tile_rows(n, size);
-    // The map of a policy that is not resolved yet goes when the tiles are laid out.
+    // The map of an unresolved policy is released once the tiles exist.
     const bb_index tiles = tile_rows * (tile_rows + 1) / 2;
     double bytes = sizeof(bb_tile_matrix) + sizeof(bb_policy_map) +
                    (double)tiles * (double)(sizeof(bb_tile) + sizeof(bb_variant));
     bytes += bb_tile_plan_is_stored(plan, n)
                  ? bb_tile_store_need(tiles, size * size, (double)plan->memory_limit).host_bytes
                  : bb_tile_plan_memory_bytes(plan, n);
-    // A thread fills a tile in fp64 before it is rounded.
+    // Each thread fills a tile in fp64 before rounding it.
     const double filling = fmin(threads, (double)tile_rows) * (double)(size * size);
     return (bb_need){.host_bytes = bytes + filling * sizeof(double)};
 }
@@ -214,7 +214,7 @@ typedef struct loading {
     const bb_tile_share *share; // NULL: all tiles
 } loading;
 
-// From fp64 to the tile's format in one rounding.
+// Rounds fp64 values to the tile's format, with a single rounding.
 static void keep_values(bb_tile *tile, const double *values)
 {
     bb_index items = tile->rows * tile->columns;
@@ -225,7 +225,7 @@ static void keep_values(bb_tile *tile, const double *values)
     }
 }
 
-// A tile of D A D and its norm.
+// Fills a tile of D A D and computes its norm.
 static bb_status fill_scaled(const loading *load, bb_index row, bb_index column, bb_view out,
                              double *norm)
 {
@@ -301,7 +301,8 @@ static bb_status load_tile(const loading *load, bb_index row, bb_index column)
         BB_TRY(BB_ALLOCATE(items, &tile->f32));
     }
     keep_values(tile, values);
-    bb_tile_matrix_release(matrix, row, column, column); // the factorization begins on the left
+    bb_tile_matrix_release(matrix, row, column,
+                           column); // the factorization starts with the leftmost columns
 done:
     BB_RELEASE(&values);
     return status;
@@ -311,7 +312,7 @@ static bb_status load_tile_row(void *context, bb_index index)
 {
     const loading *load = context;
     bb_tile_matrix *matrix = load->matrix;
-    bb_index row = matrix->tile_rows - 1 - index; // the longest first
+    bb_index row = matrix->tile_rows - 1 - index; // longest row first
     for (bb_index column = 0; column <= row; ++column) {
         if (load->share == NULL || load->share->holds(load->share->context, row, column)) {
             BB_RETURN_IF_FAILED(load_tile(load, row, column));
@@ -326,7 +327,7 @@ typedef struct measuring {
     double *norms;
 } measuring;
 
-// Rows of tiles go by turns to the processes of a team.
+// Rows of tiles are distributed cyclically over the team.
 static int measurer_of(bb_index row)
 {
     return (int)(row % bb_team_joined()->size);
@@ -339,7 +340,7 @@ static bb_status measure_tile_row(void *context, bb_index index)
     double *values = NULL;
     bb_index size = work->tile_size;
     bb_index n = work->load.source->rows;
-    bb_index row = bb_tile_plan_tile_rows(n, size) - 1 - index; // the longest first
+    bb_index row = bb_tile_plan_tile_rows(n, size) - 1 - index; // longest row first
     if (measurer_of(row) != bb_team_joined()->rank) {
         return BB_OK;
     }
@@ -395,14 +396,14 @@ static double loaded_norm(const bb_tile_matrix *matrix)
     return sqrt(sum);
 }
 
-// Tiles without values, as the map says.
+// Lays out the tiles of the map, without values.
 static bb_status lay_out(bb_tile_matrix *matrix, const bb_policy_map *map)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(map != NULL, BB_INTERNAL, "no map of the tiles");
+    BB_REQUIRE(map != NULL, BB_INTERNAL, "the tiles have no policy map");
     BB_REQUIRE(map->tile_rows == matrix->tile_rows, BB_INVALID,
-               "map of %td tile rows, expected %td for %td rows in tiles of %td", map->tile_rows,
-               matrix->tile_rows, matrix->n, matrix->tile_size);
+               "policy map of %td tile rows, expected %td for %td rows in tiles of %td",
+               map->tile_rows, matrix->tile_rows, matrix->n, matrix->tile_size);
     matrix->product_bound = map->product_bound;
     matrix->product_variant = map->product_variant;
     matrix->diagonal_follows = map->diagonal_follows;
@@ -421,7 +422,7 @@ done:
     return status;
 }
 
-// A store where the triangle is larger than the limit.
+// Creates a store if the triangle exceeds the limit.
 static bb_status find_place(bb_tile_matrix *matrix, const bb_tile_plan *plan, bool is_shared)
 {
     bb_status status = BB_OK;
@@ -430,14 +431,14 @@ static bb_status find_place(bb_tile_matrix *matrix, const bb_tile_plan *plan, bo
     if (!bb_tile_plan_is_stored(plan, matrix->n)) {
         return BB_OK;
     }
-    BB_REQUIRE(!is_shared, BB_UNSUPPORTED, "a limit of memory for tiles over several processes");
+    BB_REQUIRE(!is_shared, BB_UNSUPPORTED,
+               "a memory limit for tiles is not supported over several processes");
     const size_t least = bb_tile_plan_least_memory(plan, matrix->n);
-    BB_REQUIRE(
-        plan->memory_limit >= least, BB_INVALID,
-        "memory limit of %.6g GB, expected at least %.6g GB for %td rows in tiles of %td, or "
-        "%.6g GB for all of them",
-        1e-9 * (double)plan->memory_limit, 1e-9 * (double)least, matrix->n, matrix->tile_size,
-        1e-9 * bb_tile_plan_memory_bytes(plan, matrix->n));
+    BB_REQUIRE(plan->memory_limit >= least, BB_INVALID,
+               "memory limit of %.6g GB is below the minimum of %.6g GB for %td rows in tiles of "
+               "%td (%.6g GB for all of them)",
+               1e-9 * (double)plan->memory_limit, 1e-9 * (double)least, matrix->n,
+               matrix->tile_size, 1e-9 * bb_tile_plan_memory_bytes(plan, matrix->n));
     BB_TRY(bb_tile_store_create(matrix->tiles, matrix->tile_rows * (matrix->tile_rows + 1) / 2,
                                 &place, &matrix->store));
     matrix->access = &bb_tile_store_access;
@@ -468,13 +469,13 @@ bb_status bb_tile_matrix_create_share(const bb_matrix_source *source, const doub
     bb_policy_map *map = NULL;
     *out = NULL;
     BB_REQUIRE(source->rows == source->columns && source->rows > 0, BB_INVALID,
-               "matrix %s is %td x %td, expected square and not empty", source->name, source->rows,
-               source->columns);
+               "matrix %s is %td x %td; it must be square and not empty", source->name,
+               source->rows, source->columns);
     BB_REQUIRE(plan->tile_size > 0, BB_INVALID, "tile of %td rows, expected at least 1",
                plan->tile_size);
     BB_TRY(BB_ZEROED(1, &matrix));
     matrix->n = source->rows;
-    // A tile larger than the matrix is the matrix: workspaces are sized by the tile.
+    // A tile is at most as large as the matrix, because workspaces are sized by the tile.
     matrix->tile_size = plan->tile_size < matrix->n ? plan->tile_size : matrix->n;
     matrix->sweeps = plan->sweeps;
     matrix->sweep_energy = plan->sweep_energy;
@@ -498,7 +499,7 @@ done:
     return status;
 }
 
-// Rows of a diagonal tile up to the diagonal, of another one all.
+// Rows of a diagonal tile up to the diagonal, whole rows of another tile.
 static uint64_t tile_digest(const bb_tile *tile, bb_index row, bb_index column)
 {
     const char *values = tile->f64 != NULL ? (const char *)tile->f64 : (const char *)tile->f32;
@@ -536,7 +537,7 @@ void bb_tile_matrix_destroy(bb_tile_matrix **matrix)
         return;
     }
     bb_index count = (*matrix)->tile_rows * ((*matrix)->tile_rows + 1) / 2;
-    bb_tile_store_destroy(&(*matrix)->store); // and with it the values
+    bb_tile_store_destroy(&(*matrix)->store); // releases the values, too
     for (bb_index t = 0; (*matrix)->tiles != NULL && t < count; ++t) {
         BB_RELEASE(&(*matrix)->tiles[t].f64);
         BB_RELEASE(&(*matrix)->tiles[t].f32);

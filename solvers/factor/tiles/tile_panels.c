@@ -9,11 +9,11 @@
 #include <pthread.h>
 #include <sched.h>
 
-// Tiles of a column that come early, beside its heads.
+// Tiles of a column that are read early, in addition to its heads.
 enum { EARLY = 2 };
 
-// Bytes that columns [first, end) take: their tiles, and of a column before (that where it is most)
-// the heads `times` and `others` tiles more.
+// Bytes of columns [first, end): their tiles, plus `times` the heads and `others` more tiles of the
+// earlier column that needs most.
 static size_t panel_bytes(bb_index tile_rows, bb_tile_panels_measure measure, const void *context,
                           bb_index first, bb_index end, size_t times, size_t others)
 {
@@ -43,7 +43,7 @@ size_t bb_tile_panels_least(bb_index tile_rows, bb_tile_panels_measure measure, 
     size_t least = 0;
     for (bb_index column = 0; column < tile_rows; ++column) {
         const size_t bytes = panel_bytes(tile_rows, measure, context, column, column + 1, 1, 1);
-        size_t row_bytes = 0; // of the sweeps
+        size_t row_bytes = 0; // tiles of the sweeps
         for (bb_index j = 0; j <= column; ++j) {
             row_bytes += measure(context, column, j);
         }
@@ -166,10 +166,10 @@ typedef struct mark {
 struct bb_tile_stream {
     bb_tile_stream_work work;
     bb_tile_store *store;
-    mark *ready;             // [tiles] 1 + the last panel that a tile was brought for
-    atomic_ptrdiff_t waited; // nanoseconds of all threads
+    mark *ready;             // [tiles] 1 + the last panel for which a tile was read
+    atomic_ptrdiff_t waited; // nanoseconds, summed over all threads
     pthread_t thread;
-    bb_status failure; // the thread's
+    bb_status failure; // error of the thread
     bb_status_record record;
 };
 
@@ -188,7 +188,7 @@ static void nap(void)
     (void)bb_clock_sleep_until(bb_clock_ns() + NAP_NS);
 }
 
-// `*going` is false where the work was stopped first.
+// `*going` becomes false if the work stops first.
 static bb_status bring(bb_tile_stream *stream, bb_index p, bb_index row, bb_index column,
                        bool *going)
 {
@@ -228,8 +228,8 @@ static bb_status bring_row(bb_tile_stream *stream, bb_index p, bb_index row, boo
     return BB_OK;
 }
 
-// All that panel p takes, in the order of its tasks: its own tiles with the first column that
-// updates them; where there is none, column by column.
+// Loads all tiles of panel p in the order of its tasks: its own tiles together with the first
+// column that updates them; without such a column, column by column.
 static bb_status bring_panel(bb_tile_stream *stream, bb_index p, bool *going)
 {
     const bb_tile_panels *panels = stream->work.panels;
@@ -266,7 +266,7 @@ static void *run(void *context)
     return NULL;
 }
 
-// The work tells the store when tiles are used, in stages.
+// The worker threads tell the store the next use of each tile as a stage number.
 static void expect_all(const bb_tile_stream *stream)
 {
     const bb_tile_panels *panels = stream->work.panels;
@@ -289,7 +289,7 @@ bb_status bb_tile_stream_create(const bb_tile_stream_work *work, bb_tile_stream 
     BB_TRY(BB_ZEROED(index_of(work->panels->tile_rows, 0), &stream->ready));
     expect_all(stream);
     BB_REQUIRE(pthread_create(&stream->thread, NULL, run, stream) == 0, BB_MEMORY,
-               "cannot start the thread that reads tiles");
+               "the thread that reads tiles could not be created");
     *out = stream;
     stream = NULL;
 done:

@@ -29,8 +29,8 @@ static bool always(void)
     return true;
 }
 
-// Where the sums of `rows` rows start, [rows][width]: what is subtracted from C in the end, and
-// from C its negative, for which rounding to nearest is the same.
+// Initial values of the sums of `rows` rows, [rows][width]: 0, to be subtracted from C at the end,
+// or -C, for which rounding to nearest is the same as for C.
 static void start(const bb_half_task *task, bb_index i, bb_index rows, bb_index first,
                   bb_index width, float *sums)
 {
@@ -56,7 +56,7 @@ static void finish(const bb_half_task *task, bb_index i, bb_index rows, bb_index
     }
 }
 
-// One row against a panel.
+// Multiplies one row by a panel.
 BB_CLONES static void accumulate_portable(const float *a, const float *b, bb_index depth,
                                           bb_index run, float *sum)
 {
@@ -91,7 +91,7 @@ static void multiply_portable(const bb_half_task *task)
 
 enum { ROWS = 4, TO_NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
 
-// Rows i..i+3 of a task; a row beyond the last repeats it and is dropped.
+// Processes rows i..i+3 of a task; a row beyond the last repeats it and is discarded.
 static bb_index row_pointers(const bb_half_task *task, bb_index i, const float *a[ROWS])
 {
     bb_index rows = task->rows - i < ROWS ? task->rows - i : ROWS;
@@ -156,7 +156,7 @@ static void multiply_avx512(const bb_half_task *task)
     }
 }
 
-// Not every compiler's __builtin_cpu_supports knows F16C.
+// Read directly by cpuid, because not every compiler's __builtin_cpu_supports knows F16C.
 static bool has_f16c(void)
 {
     unsigned a = 0;
@@ -167,7 +167,7 @@ static bool has_f16c(void)
            __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-enum { PART = 16 }; // columns that the registers of AVX2 hold for four rows
+enum { PART = 16 }; // columns that fit into the AVX2 registers for four rows
 
 __attribute__((target("avx2,fma,f16c"))) static void
 accumulate_f16c(const bb_half_task *task, const float *const a[ROWS], bb_index first, float *sums)
@@ -338,7 +338,7 @@ bb_index bb_tile_factor(bb_tile *diagonal)
                                  : LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', n, diagonal->f32, n);
 }
 
-// First row of the lower triangle with a value that is NaN or infinite, -1 for none.
+// First row of the lower triangle with a NaN or infinite value, -1 for none.
 static bb_index first_bad_row(const bb_tile *tile)
 {
     for (bb_index i = 0; i < tile->rows; ++i) {

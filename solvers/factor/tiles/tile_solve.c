@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sweeps of tile_cholesky.h with a factored matrix: block by block through a factor that is
-// here, all blocks through one row of tiles after another where it has to be brought.
+// Sweeps of tile_cholesky.h with a factored matrix: block by block if the whole factor is in
+// memory, otherwise all blocks row by row (column by column) of tiles.
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/team.h"
@@ -15,9 +15,9 @@ typedef struct sweeping {
     const bb_tile_sweep_kind *kind;
     bb_index count;
     double *x;      // [count][n]
-    bb_index first; // block of this process
-    void **blocks;  // of this process, where all are at work at once
-    bb_index step;  // row or column of tiles
+    bb_index first; // first block of this process
+    void **blocks;  // all blocks of this process, if processed together
+    bb_index step;  // current row or column of tiles
 } sweeping;
 
 static bb_status create_block(const sweeping *work, bb_index index, void **out)
@@ -79,7 +79,7 @@ static bb_status end_block(void *context, bb_index index)
     return BB_OK;
 }
 
-// All blocks of this process through the rows of tiles, then through the columns.
+// Sweeps all blocks of this process through the rows of tiles, then through the columns.
 static bb_status sweep_brought(sweeping *work)
 {
     bb_status status = BB_OK;
@@ -144,7 +144,7 @@ bb_need bb_tile_cholesky_solve_need(const bb_tile_plan *plan, bb_index n, bb_ind
     const double flops = bb_tile_cholesky_flops(n, rows) - bb_tile_cholesky_flops(n, 0);
     const bool wide = bb_variant_describe(plan->arithmetic)->output == BB_FORMAT_FP64;
     bb_need need = {.seconds = flops / ((wide ? BB_NEED_FP64_RATE : BB_NEED_FP32_RATE) * threads)};
-    // All blocks are at work at once where tiles come from a file.
+    // All blocks are processed together if tiles are in a file.
     const double blocks = bb_tile_plan_is_stored(plan, n) ? (double)rows : threads;
     need.host_bytes = plan->sweeps != BB_POLICY_SWEEPS_SP && !wide
                           ? bb_tile_sweep_narrow_bytes(n, size, rows, blocks)

@@ -22,9 +22,9 @@ enum { SECTOR = 4096, TMPFS = 0x01021994 };
 typedef struct entry {
     atomic_ptrdiff_t holders;
     atomic_ptrdiff_t next_use;
-    void *buffer; // NULL: in the file alone
-    off_t offset; // of its place in the file
-    bool changed; // since it was read or written
+    void *buffer; // NULL: only in the file
+    off_t offset; // of its slot in the file
+    bool changed; // since it was last read or written
 } entry;
 
 struct bb_tile_store {
@@ -32,13 +32,13 @@ struct bb_tile_store {
     bb_index count;
     entry *entries; // [count]
     pthread_mutex_t lock;
-    size_t limit, taken; // bytes of buffers, with the spare one
-    void *spare;         // of a tile that went, or NULL
+    size_t limit, taken; // bytes of buffers, including the spare one
+    void *spare;         // buffer of an evicted tile, or NULL
     size_t spare_bytes;
-    char *scratch; // what is read or written, from its first whole sector on
+    char *scratch; // I/O buffer, aligned to sectors of the file
     char *words;
     int file;
-    bool direct; // past the page cache
+    bool direct; // bypasses the page cache
     bb_tile_traffic traffic;
 };
 
@@ -63,15 +63,16 @@ static size_t file_bytes(const bb_tile *tile)
                          (size_t)bb_format_describe(tile->format)->bytes);
 }
 
-// A file of the folder that has no name any longer.
+// Creates an unnamed file in the folder.
 static bb_status open_file(const char *folder, int *out)
 {
     bb_status status = BB_OK;
     char path[PATH_MAX];
     const int length = snprintf(path, sizeof path, "%s/bitbudget-XXXXXX", folder);
-    BB_REQUIRE(length > 0 && length < (int)sizeof path, BB_IO, "path of over %d bytes", PATH_MAX);
+    BB_REQUIRE(length > 0 && length < (int)sizeof path, BB_IO, "path is longer than %d bytes",
+               PATH_MAX);
     *out = mkostemp(path, O_CLOEXEC);
-    BB_REQUIRE(*out >= 0, BB_IO, "cannot keep tiles in the folder '%s': %s", folder,
+    BB_REQUIRE(*out >= 0, BB_IO, "cannot create the tile file in folder '%s': %s", folder,
                strerror(errno));
     (void)unlink(path);
 done:
@@ -83,19 +84,17 @@ static bb_status reserve(const bb_tile_store *store, const char *folder, off_t b
     bb_status status = BB_OK;
     struct statfs system;
     const int error = posix_fallocate(store->file, 0, bytes);
-    BB_REQUIRE(error == 0, BB_IO,
-               "tiles that do not fit into memory need %.6g GB of the folder '%s': %s",
+    BB_REQUIRE(error == 0, BB_IO, "tiles beyond the memory limit need %.6g GB in folder '%s': %s",
                1e-9 * (double)bytes, folder, strerror(error));
     if (fstatfs(store->file, &system) == 0 && system.f_type == TMPFS) {
-        bb_log_warning("the folder '%s', where tiles go that memory has no room for, is memory "
-                       "itself (tmpfs)",
+        bb_log_warning("folder '%s' for tiles beyond the memory limit is itself in memory (tmpfs)",
                        folder);
     }
 done:
     return status;
 }
 
-// Whether the file system reads into sectors of memory without its cache.
+// True if the file system reads into sector-aligned memory without its cache.
 static bool bypass_cache(const bb_tile_store *store)
 {
     const int flags = fcntl(store->file, F_GETFL);
@@ -121,7 +120,8 @@ bb_status bb_tile_store_create(bb_tile *tiles, bb_index count, const bb_tile_sto
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &store));
     store->file = -1;
-    BB_REQUIRE(pthread_mutex_init(&store->lock, NULL) == 0, BB_INTERNAL, "no lock of tiles");
+    BB_REQUIRE(pthread_mutex_init(&store->lock, NULL) == 0, BB_INTERNAL,
+               "the lock of the tile store could not be created");
     store->tiles = tiles;
     store->count = count;
     store->limit = place->limit;
@@ -138,7 +138,8 @@ bb_status bb_tile_store_create(bb_tile *tiles, bb_index count, const bb_tile_sto
     BB_TRY(reserve(store, folder, bytes));
     store->direct = !place->cached && bypass_cache(store);
     if (!store->direct) {
-        (void)posix_fadvise(store->file, 0, 0, POSIX_FADV_RANDOM); // no more than is asked for
+        (void)posix_fadvise(store->file, 0, 0,
+                            POSIX_FADV_RANDOM); // do not exceed the requested bytes
     }
     *out = store;
     store = NULL;
@@ -167,7 +168,7 @@ void bb_tile_store_destroy(bb_tile_store **store)
     BB_RELEASE(store);
 }
 
-// The tile's buffer in its words of the file, or back.
+// Converts the tile's buffer to the words of the file, or back.
 static void pack(const bb_tile *tile, const void *buffer, char *words)
 {
     const bb_index items = tile->rows * tile->columns;
@@ -190,7 +191,7 @@ static void unpack(const bb_tile *tile, const char *words, void *buffer)
     }
 }
 
-// All of a place in the file, by calls that may do less.
+// Transfers a whole slot of the file by calls that may transfer less.
 static bb_status transfer(bb_tile_store *store, bb_index tile, bool writes)
 {
     bb_status status = BB_OK;
@@ -205,7 +206,7 @@ static bb_status transfer(bb_tile_store *store, bb_index tile, bool writes)
                                      : pread(store->file, words, bytes - done, offset);
         BB_REQUIRE(count > 0 || (count < 0 && errno == EINTR), BB_IO,
                    "cannot %s %zu bytes of a tile: %s", writes ? "write" : "read", bytes - done,
-                   count == 0 ? "the file ends" : strerror(errno));
+                   count == 0 ? "unexpected end of file" : strerror(errno));
         done += count > 0 ? (size_t)count : 0;
     }
     if (!store->direct) {
@@ -227,7 +228,7 @@ static void set_values(bb_tile *tile, void *buffer)
     tile->f32 = tile->format == BB_FORMAT_FP64 ? NULL : buffer;
 }
 
-// The tile in memory that nobody holds and whose next use is last; -1 where there is none.
+// Unheld tile in memory with the latest next use; -1 if there is none.
 static bb_index farthest(const bb_tile_store *store)
 {
     bb_index found = -1;
@@ -247,7 +248,7 @@ static bb_index farthest(const bb_tile_store *store)
     return found;
 }
 
-// Its buffer is the spare one then.
+// Evicts a tile; its buffer becomes the spare one.
 static bb_status put_away(bb_tile_store *store, bb_index tile)
 {
     bb_status status = BB_OK;
@@ -265,7 +266,7 @@ done:
     return status;
 }
 
-// A buffer of `bytes`, NULL where all are held.
+// Returns a buffer of `bytes`, or NULL if all are held.
 static bb_status find_room(bb_tile_store *store, size_t bytes, void **out)
 {
     bb_status status = BB_OK;
@@ -360,7 +361,8 @@ bb_index bb_tile_store_holders(const bb_tile_store *store)
     return holders;
 }
 
-// Holds tile (row, column) alone of the next line's; its next use counts lines of the sweeps.
+// Holds the tiles of the next line; tile (row, column) is new. The next use of a tile counts lines
+// of the sweeps.
 static bb_status bring_tile(const bb_tile_matrix *matrix, bb_index row, bb_index column,
                             bb_index next_use)
 {
@@ -368,7 +370,7 @@ static bb_status bring_tile(const bb_tile_matrix *matrix, bb_index row, bb_index
     bool held = false;
     const bb_index tile = row * (row + 1) / 2 + column;
     BB_TRY(bb_tile_store_acquire(matrix->store, tile, BB_TILE_READ, 1, &held));
-    BB_REQUIRE(held, BB_INTERNAL, "no room for a row of tiles");
+    BB_REQUIRE(held, BB_INTERNAL, "memory limit too small for a row of tiles");
     bb_tile_store_expect(matrix->store, tile, next_use);
 done:
     return status;
@@ -379,7 +381,7 @@ static bb_status bring_row(void *context, const bb_tile_matrix *matrix, bb_index
     bb_status status = BB_OK;
     (void)context;
     bb_tile_store_release_all(matrix->store);
-    for (bb_index column = 0; column <= k; ++column) { // next in the column, backward
+    for (bb_index column = 0; column <= k; ++column) { // next in the column, backward sweep
         BB_TRY(bring_tile(matrix, k, column, 2 * matrix->tile_rows - 1 - column));
     }
 done:

@@ -8,17 +8,17 @@
 #include <cblas.h>
 #include <math.h>
 
-// High enough that rounding L is little beside the products.
+// Large enough that the cost of rounding L is small against that of the products.
 enum { BLOCK_ROWS = 128 };
 
-// A block of right-hand sides, tile column by tile column.
+// A block of right-hand sides, stored by tile columns.
 typedef struct block {
     const bb_tile_matrix *factor;
     bb_index rows;
-    double *x;        // [rows][n] of whoever asked
+    double *x;        // [rows][n] of the caller
     float *values;    // tile column k at rows * k * tile_size, [rows][its columns]
-    float *x_operand; // operand made of X
-    float *l_operand; // operand made of L
+    float *x_operand; // operand from X
+    float *l_operand; // operand from L
     float *turned;    // a tile of L, transposed or narrowed
     double scale[BLOCK_ROWS];
     bb_tile_workspace workspace;
@@ -58,7 +58,7 @@ static bb_tile transposed(const bb_tile *tile, float *scratch, float *out)
                      .f32 = out};
 }
 
-// Whether the product of X_j into X_k takes the variant of the tile between them.
+// True if the product of X_j into X_k uses the variant of the tile between them.
 static bool follows(const bb_tile_matrix *factor, bb_index k, bb_index j)
 {
     switch (factor->sweeps) {
@@ -73,14 +73,15 @@ static bool follows(const bb_tile_matrix *factor, bb_index k, bb_index j)
     }
 }
 
-// X_k <- X_k - X_j op(tile): L_kj^T going forward (j < k), L_jk going backward (j > k).
+// X_k <- X_k - X_j op(tile): L_kj^T in the forward sweep (j < k), L_jk in the backward sweep (j >
+// k).
 static void subtract(block *x, bb_index k, bb_index j)
 {
     const bb_tile *tile = bb_tile_matrix_at(x->factor, k > j ? k : j, k > j ? j : k);
     bb_tile source = column_at(x, j);
     bb_tile target = column_at(x, k);
     bb_tile factor = *tile;
-    // A dp tile among others is taken in fp32, as X is.
+    // A dp tile among others is rounded to fp32, like X.
     bool narrow = follows(x->factor, k, j);
     bb_variant variant = tile->f64 != NULL || !narrow ? BB_VARIANT_SP : tile->variant;
     bb_operand format = bb_tile_operand_of(variant);
@@ -92,7 +93,7 @@ static void subtract(block *x, bb_index k, bb_index j)
                     &x->workspace);
 }
 
-// X_k <- X_k L_kk^-T going forward, X_k L_kk^-1 going backward.
+// X_k <- X_k L_kk^-T in the forward sweep, X_k L_kk^-1 in the backward sweep.
 static void divide(const block *x, bb_index k, CBLAS_TRANSPOSE transpose)
 {
     const bb_tile *tile = bb_tile_matrix_at(x->factor, k, k);
@@ -102,8 +103,8 @@ static void divide(const block *x, bb_index k, CBLAS_TRANSPOSE transpose)
                 1.0F, bb_tile_as_f32(tile, x->l_operand), size, column.f32, size);
 }
 
-// Brings the largest magnitude of every row to (1/2, 1] again: a solution can be as large as the
-// condition, each half of the way its root.
+// Rescales the largest magnitude of every row to (1/2, 1]: a solution can grow by the condition
+// number, by its square root in each sweep.
 static void turn(void *object)
 {
     block *x = object;
@@ -232,7 +233,7 @@ double bb_tile_sweep_narrow_bytes(bb_index n, bb_index size, bb_index rows, doub
     const double height = fmin((double)rows, BLOCK_ROWS);
     const double busy = fmin(blocks, ceil((double)rows / BLOCK_ROWS));
     const double tile = (double)size * (double)size;
-    // The block, an operand of it in two planes, and a tile of L as an operand and turned.
+    // The block, an operand from it in two planes, and a tile of L as operand and transposed.
     const double values = height * (double)n + 2.0 * height * (double)size + 3.0 * tile;
     return busy *
            (sizeof(block) + sizeof(float) * values + bb_tile_workspace_need(size).host_bytes);

@@ -12,9 +12,9 @@ enum { BLOCK_ROWS = 32 };
 typedef struct block {
     const bb_tile_matrix *factor;
     bb_index rows;
-    double *x;      // [rows][n] of whoever asked
-    float *narrow;  // [rows][n], or NULL where every tile is dp
-    float *scratch; // one tile, for dp tiles met by a narrow solve
+    double *x;      // [rows][n] of the caller
+    float *narrow;  // [rows][n], or NULL if every tile is dp
+    float *scratch; // one tile, for dp tiles in an fp32 solve
 } block;
 
 bool bb_tile_sweep_is_wide(const bb_tile_matrix *factor)
@@ -27,7 +27,8 @@ bool bb_tile_sweep_is_wide(const bb_tile_matrix *factor)
     return true;
 }
 
-// X_k <- X_k - X_j op(tile): L_kj^T going forward (j < k), L_jk going backward (j > k).
+// X_k <- X_k - X_j op(tile): L_kj^T in the forward sweep (j < k), L_jk in the backward sweep (j >
+// k).
 static void subtract(const block *x, bb_index k, bb_index j)
 {
     const bb_tile_matrix *factor = x->factor;
@@ -48,7 +49,7 @@ static void subtract(const block *x, bb_index k, bb_index j)
     }
 }
 
-// X_k <- X_k L_kk^-T going forward, X_k L_kk^-1 going backward.
+// X_k <- X_k L_kk^-T in the forward sweep, X_k L_kk^-1 in the backward sweep.
 static void divide(const block *x, bb_index k, CBLAS_TRANSPOSE transpose)
 {
     const bb_tile *tile = bb_tile_matrix_at(x->factor, k, k);
@@ -141,7 +142,7 @@ double bb_tile_sweep_plain_bytes(bb_index n, bb_index size, bb_index rows, doubl
 {
     const double height = fmin((double)rows, BLOCK_ROWS);
     const double busy = fmin(blocks, ceil((double)rows / BLOCK_ROWS));
-    // In fp32, and a dp tile among others.
+    // The block in fp32, and one converted dp tile.
     const double values = wide ? 0.0 : height * (double)n + (double)size * (double)size;
     return busy * (sizeof(block) + sizeof(float) * values);
 }
