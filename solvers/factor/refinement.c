@@ -203,7 +203,7 @@ double bb_refinement_flops(bb_index n, const bb_refinement_report *report)
 static const bb_key keys[] = {
     {.name = "method", .kind = BB_KEY_CHOICE, .choices = method_names,
      .offset = offsetof(bb_refine_config, method), .default_text = "none",
-     .meaning = "none, ir (iterative refinement), cg or gmres (both preconditioned by the factor)."},
+     .meaning = "none, ir (iterative refinement), cg or gmres (preconditioned by the factor)."},
     {.name = "tolerance", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .default_text = "1e-10",
      .offset = offsetof(bb_refine_config, tolerance),

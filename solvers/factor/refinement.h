@@ -8,11 +8,9 @@
 // recomputed in fp64; it cannot fall below about 1e-16 ||S|| ||y||. S is never stored: A is filled
 // by its source in panels of columns, one pass per iteration for all rows of a block.
 //   ir     y <- y + M^-1 (b - y S), converges if the factor's relative error times the condition
-//   number
 //          of S is below 1 (Higham, Accuracy and Stability, ch. 12)
-//   cg     preconditioned conjugate gradients, restarted when the recursive residual deviates from
-//   the true one gmres  restarted every 20 iterations, preconditioned on the right, modified
-//   Gram-Schmidt.
+//   cg     preconditioned conjugate gradients, restarted if the recursive residual is not the true
+//   one gmres  restarted every 20 iterations, preconditioned on the right, modified Gram-Schmidt.
 // Break-even with a direct x3 solve is at n / (12 m) iterations for m right-hand sides: hp1 instead
 // of x3 saves (2/9) n^3 operations at the x3 rate, and an iteration costs (8/3) n^2 m.
 #ifndef BB_SOLVERS_FACTOR_REFINEMENT_H

@@ -28,33 +28,33 @@ static const bb_kernel device_kernel = {
 
 struct bb_coded_operator {
     bb_device *device;
-    const bb_coded_matrix *matrix; // NULL on a GPU, which has a copy
-    bb_index first;                // of the matrix's rows
-    bb_codec_config config;        // of the matrix
-    bb_codec_form form;            // of its rows
-    bb_index rows, columns;        // of the operator
+    const bb_coded_matrix *matrix; // NULL on a GPU, which has its own copy
+    bb_index first;                // scales of the matrix's rows
+    bb_codec_config config;        // first row in the matrix
+    bb_codec_form form;            // number of rows
+    bb_index rows, columns;        // shape of the operator
     bb_gemv_arithmetic arithmetic;
     bb_index run;
-    float *x_f32;                    // [columns] on the host, NULL for fp64 products
-    bool finite;                     // no stored value is NaN, infinite or large
-    bb_device_matrix *there;         // the matrix on a GPU, NULL on the cpu
-    void *device_x;                  // [columns] in the multiply format on a GPU
-    void *device_y;                  // [rows] on a GPU
-    bb_assembled_product *assembled; // in the place of all that: by a kernel of the language
+    float *x_f32;            // [columns] on the host, NULL for fp64 products
+    bool finite;             // no stored value is NaN, infinite or large
+    bb_device_matrix *there; // the matrix on a GPU, NULL on the cpu
+    void *device_x;          // [columns] in the multiply format on a GPU
+    void *device_y;          // [rows] on a GPU
+    bb_assembled_product
+        *assembled; // replaces all of the above: product by a kernel of the kernel language
 };
 
-// Vectors of products with the matrix that is there.
+// Multiplies vectors by the matrix.
 static bb_status take_vectors(bb_coded_operator *operation)
 {
     bb_status status = BB_OK;
     size_t word = (size_t)bb_format_describe(operation->arithmetic.multiply)->bytes;
     const bb_coded_stream *stream = bb_device_matrix_stream(operation->there);
-    BB_REQUIRE(
-        stream == NULL || operation->arithmetic.multiply == BB_FORMAT_FP32 ||
-            bb_coded_stream_fits_fp32(stream),
-        BB_UNSUPPORTED,
-        "multiply fp64 of a quantiser with quotients above 16 bits on a GPU: choose a greater "
-        "tolerance, multiply: fp32 or device: cpu");
+    BB_REQUIRE(stream == NULL || operation->arithmetic.multiply == BB_FORMAT_FP32 ||
+                   bb_coded_stream_fits_fp32(stream),
+               BB_UNSUPPORTED,
+               "products in fp64 with a quantiser of more than 16 bits per quotient are not "
+               "supported on a GPU: choose a larger tolerance, multiply: fp32 or device: cpu");
     BB_TRY(bb_device_allocate(operation->device, (size_t)operation->columns * word,
                               &operation->device_x));
     BB_TRY(bb_device_allocate(operation->device, (size_t)operation->rows * sizeof(double),
@@ -63,19 +63,18 @@ done:
     return status;
 }
 
-// An operator without a matrix.
+// Creates an operator without a matrix.
 static bb_status start(bb_device *device, const bb_codec_config *storage, bb_index rows,
                        bb_index columns, bb_gemv_arithmetic arithmetic, bb_coded_operator **out)
 {
     bb_status status = BB_OK;
     bb_coded_operator *operation = NULL;
     *out = NULL;
-    BB_REQUIRE(arithmetic.multiply <= BB_FORMAT_FP32 &&
-                   arithmetic.accumulate <= arithmetic.multiply,
-               BB_UNSUPPORTED,
-               "multiply %s with accumulate %s: expected fp64 or fp32, sums no narrower than "
-               "products",
-               bb_format_names[arithmetic.multiply], bb_format_names[arithmetic.accumulate]);
+    BB_REQUIRE(
+        arithmetic.multiply <= BB_FORMAT_FP32 && arithmetic.accumulate <= arithmetic.multiply,
+        BB_UNSUPPORTED,
+        "multiply %s with accumulate %s: use fp64 or fp32, and sums no narrower than products",
+        bb_format_names[arithmetic.multiply], bb_format_names[arithmetic.accumulate]);
     BB_TRY(BB_ZEROED(1, &operation));
     operation->device = device;
     operation->config = *storage;
@@ -94,7 +93,7 @@ done:
     return status;
 }
 
-// The same of a coded matrix, of which the host's part alone is made.
+// The same for a coded matrix, initialising only the host members.
 static bb_status start_coded(bb_device *device, const bb_coded_matrix *matrix,
                              bb_gemv_arithmetic arithmetic, bb_coded_operator **out)
 {
@@ -127,10 +126,10 @@ bb_status bb_coded_operator_create_rows(bb_device *device, const bb_coded_matrix
     bb_coded_operator *operation = NULL;
     *out = NULL;
     BB_REQUIRE(row >= 0 && rows >= 1 && rows <= bb_coded_matrix_rows(matrix) - row, BB_INVALID,
-               "rows %td to %td of a coded matrix of %td", row, row + rows,
+               "rows %td to %td are outside the coded matrix of %td rows", row, row + rows,
                bb_coded_matrix_rows(matrix));
     BB_REQUIRE(bb_device_kind_of(device) != BB_DEVICE_OPENCL, BB_UNSUPPORTED,
-               "products on device opencl are assembled in a context of kernels");
+               "products on device opencl need bb_coded_operator_assemble");
     BB_TRY(start_coded(device, matrix, arithmetic, &operation));
     operation->first = row;
     operation->rows = rows;
@@ -203,29 +202,30 @@ bb_status bb_coded_operator_sum_in_runs(bb_coded_operator *operation, bb_index r
     bool is_whole =
         run >= BB_GEMV_RUN_STEP && run <= BB_GEMV_RUN_MOST && run % BB_GEMV_RUN_STEP == 0;
     BB_REQUIRE(run == 1 || operation->assembled == NULL, BB_UNSUPPORTED,
-               "runs of %td products: assembled kernels need runs of 1", run);
-    BB_REQUIRE(run == 1 || (mixed && is_whole), BB_UNSUPPORTED,
-               "runs of %td products: expected 1, or for fp32 products and fp64 sums a multiple of "
-               "%d up to %d",
-               run, (int)BB_GEMV_RUN_STEP, (int)BB_GEMV_RUN_MOST);
+               "runs of %td products: assembled kernels support runs of 1 only", run);
+    BB_REQUIRE(
+        run == 1 || (mixed && is_whole), BB_UNSUPPORTED,
+        "runs of %td products: use 1, or for fp32 products and fp64 sums a multiple of %d up to %d",
+        run, (int)BB_GEMV_RUN_STEP, (int)BB_GEMV_RUN_MOST);
     operation->run = run;
 done:
     return status;
 }
 
-// x in fp32; whether its products with values below 2^BB_FINITE_EXPONENT are surely finite.
+// Rounds x to fp32; returns true if its products with values below 2^BB_FINITE_EXPONENT are certain
+// to be finite.
 BB_CLONES static bool narrow_x(const double *x, bb_index count, float *out)
 {
     int large = 0;
     for (bb_index j = 0; j < count; ++j) {
         out[j] = (float)x[j];
-        large |= !(fabsf(out[j]) <= 0x1p50F); // NaN too
+        large |= !(fabsf(out[j]) <= 0x1p50F); // rejects NaN, too
     }
     return large == 0;
 }
 
-// Products of low-rank tiles take their x in fp64, rounded where products are narrower; those with
-// transformed blocks round what they transformed.
+// Products of low-rank tiles use x in fp64, rounded if products are narrower; those of transformed
+// blocks round x after its transform.
 static bb_status multiply_tiles(const bb_coded_operator *operation, bb_index row, bb_index rows,
                                 const double *x, double *y)
 {
@@ -252,7 +252,7 @@ static bb_status multiply_blocks(const bb_coded_operator *operation, bb_index ro
                                          operation->arithmetic, row, rows, x, y);
 }
 
-// Rounds x where products are in fp32; whether they are surely finite.
+// Rounds x if products are in fp32; returns true if they are certain to be finite.
 static bool take_x(const bb_coded_operator *operation, const double *x)
 {
     return operation->x_f32 != NULL && narrow_x(x, operation->columns, operation->x_f32) &&
@@ -296,7 +296,7 @@ static bb_status multiply_pieces(const bb_coded_operator *operation, bb_index ro
                             bb_coded_matrix_group_count(operation->matrix), &pieces);
 }
 
-// fp32 products of eight bits need no piece.
+// fp32 products of eight bits need no pieces.
 static bb_status multiply_exponents(const bb_coded_operator *operation, bb_index row, bb_index rows,
                                     const double *x, double *y)
 {
@@ -307,7 +307,7 @@ static bb_status multiply_exponents(const bb_coded_operator *operation, bb_index
     return bb_device_launch(operation->device, &bfp8_kernel, rows, &pieces);
 }
 
-// Products on the cpu by form; those on a GPU are rows of device_matrix.c.
+// Products on the cpu by codec form; those on a GPU are in the table of device_matrix.c.
 static bb_status (*const multiply[BB_FORM_KINDS])(const bb_coded_operator *operation, bb_index row,
                                                   bb_index rows, const double *x, double *y) = {
     [BB_FORM_PIECES] = multiply_pieces,    [BB_FORM_WORDS] = multiply_words,
@@ -342,15 +342,16 @@ bool bb_coded_operator_moves(const bb_codec_config *storage)
     return bb_stream_layout_of(storage, &layout) && layout.row_bytes > 0;
 }
 
-// On a GPU, of a row: y, scale and step, and its share of the sums of three products at least
-// (bb_stream_partition: places of `g` groups are at most g and 32 a multiprocessor, 160 of them).
+// Device bytes per row on a GPU: y, scale and step, and its share of at least three products'
+// partial sums (bb_stream_partition: a row has at most g + 32 places per multiprocessor with `g`
+// groups, 160 of them).
 static const double row_bytes = 44.0;
 static const double sums_bytes = 2.7e6;
-// Products with x in limbs: a tile of the fewest columns; the quantiser's are of twice as many, so
-// that there is room for upper ones. What these have beside (coded_stream.h) is below a plan's 32
-// bits a quotient: 16 of three quarters of them, and 64 of the rest.
+// Products with x in limbs: counts tiles with the fewest columns. The quantiser's tiles have twice
+// as many, which leaves room for upper tiles. Their additional memory (coded_stream.h) is below the
+// 32 bits per quotient of a plan: 16 for three quarters of them, and 64 for the rest.
 static const double cut_columns = 512.0;
-// A kernel of the language with its text.
+// A kernel of the kernel language, including its text.
 static const double kernel_bytes = 1e6;
 
 bb_need bb_coded_operator_need(const bb_codec_config *storage, double rows, double columns,
@@ -372,13 +373,13 @@ bb_need bb_coded_operator_need(const bb_codec_config *storage, double rows, doub
     return need;
 }
 
-// Plain words are multiplied as they lie. Of tiles and blocks x and sums are kept for all rows, of
-// the rest a thread decodes a piece of a group.
+// Plain words are multiplied in place. For tiles and blocks x and the sums are stored for all rows;
+// otherwise each thread decodes a piece of a group.
 bb_need bb_coded_operator_apply_need(const bb_codec_config *storage, double rows, double columns,
                                      double threads)
 {
-    static const double products_per_second = 1.5e9; // of one core
-    static const double least_columns = 8.0;         // of a tile or block
+    static const double products_per_second = 1.5e9; // values per second of one core
+    static const double least_columns = 8.0;         // size of a tile or block
     const double piece = BB_GROUP_ROWS * columns * sizeof(double);
     const double sums =
         (columns + (rows + BB_GROUP_ROWS) * columns / least_columns) * sizeof(double);
@@ -402,7 +403,8 @@ bool bb_coded_operator_has_limbs(const bb_codec_config *storage)
     return bb_stream_layout_of(storage, &layout) && bb_coded_stream_supports_limbs(layout.storage);
 }
 
-// Infinities of a matrix would meet limbs of zero; words alone have any.
+// Infinities of a matrix would be multiplied by zero limbs; only plain words can contain
+// infinities.
 static bool takes_limbs(const bb_coded_operator *operation)
 {
     const bool never_infinite = operation->finite || operation->form.kind != BB_FORM_WORDS;
@@ -470,7 +472,8 @@ static bb_status check_rows(const bb_coded_operator *operation, bb_index row, bb
 {
     bb_status status = BB_OK;
     BB_REQUIRE(row >= 0 && rows >= 0 && rows <= operation->rows - row, BB_INVALID,
-               "rows %td to %td of a coded matrix of %td", row, row + rows, operation->rows);
+               "rows %td to %td are outside the coded matrix of %td rows", row, row + rows,
+               operation->rows);
 done:
     return status;
 }
@@ -505,10 +508,10 @@ static bb_status check_alike(const bb_coded_operator *first, const bb_coded_oper
 {
     bb_status status = BB_OK;
     BB_REQUIRE(on_gpu(first) && on_gpu(other) && bb_device_matrix_available(), BB_UNSUPPORTED,
-               "a product is queued on a GPU: this operator is the cpu's or an assembled one");
-    BB_REQUIRE(bb_coded_operator_alike(first, other), BB_INVALID,
-               "products in one launch: expected matrices of one shape and storage, multiplied in "
-               "one way on one device");
+               "a product can be queued on a GPU only; this operator is on the cpu or assembled");
+    BB_REQUIRE(
+        bb_coded_operator_alike(first, other), BB_INVALID,
+        "products in one launch need matrices of the same shape, storage, arithmetic and device");
 done:
     return status;
 }
@@ -532,11 +535,11 @@ bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int coun
     for (int i = 0; i < count; ++i) {
         BB_TRY(check_alike(first, operations[i]));
         matrices[i] = operations[i]->there;
-        // One of them may have values that limbs do not take.
+        // One of the matrices may have values that limbs cannot represent.
         sums = sums_of(operations[i]) == BB_STREAM_RUNS ? BB_STREAM_RUNS : sums;
     }
     BB_REQUIRE(window->row_at == NULL || bb_coded_operator_supports_row_at(first), BB_UNSUPPORTED,
-               "storage %s: the rows of a product must be given when it is queued",
+               "storage %s: the first row of a product cannot be read from device memory",
                bb_codec_name(first->config.codec));
     if (window->rows == 0) {
         goto done;
@@ -561,11 +564,11 @@ bb_status bb_coded_operator_blocks(const bb_coded_operator *operation,
     const bb_coded_stream *stream =
         on_gpu(operation) ? bb_device_matrix_stream(operation->there) : NULL;
     const bb_stream_sums sums = sums_of(operation);
-    BB_REQUIRE(
-        stream != NULL && bb_coded_stream_task(stream, sums).operand[0].lies == NULL,
-        BB_UNSUPPORTED,
-        "storage %s: matrices moved to a GPU field by field need a fixed number of bits per value",
-        bb_codec_name(operation->config.codec));
+    BB_REQUIRE(stream != NULL && bb_coded_stream_task(stream, sums).operand[0].lies == NULL,
+               BB_UNSUPPORTED,
+               "storage %s: streaming matrices to a GPU field by field needs a fixed number of "
+               "bits per value",
+               bb_codec_name(operation->config.codec));
     const bb_stream_operand operand = bb_coded_stream_task(stream, sums).operand[0];
     blocks[0] =
         (bb_coded_block){(void *)(uintptr_t)operand.words, bb_coded_stream_bytes(stream, sums)};
@@ -593,7 +596,7 @@ bb_format bb_coded_operator_multiply(const bb_coded_operator *operation)
     return operation->arithmetic.multiply;
 }
 
-// Rows of one matrix take about the same.
+// All rows of a matrix take about the same time.
 static size_t bytes_here(const bb_coded_operator *operation)
 {
     const double share = (double)operation->rows / (double)bb_coded_matrix_rows(operation->matrix);

@@ -8,7 +8,7 @@
 
 enum {
     LANES = BB_SPAN_LANES,
-    SPAN = 65536, // columns of x that stay in a processor's own cache over the rows of a task
+    SPAN = 65536, // columns of x that remain in a core's cache across the rows of a task
 };
 
 BB_CLONES static void add_fp64(const double *c, const double *x, bb_index count, double *lanes)
@@ -63,7 +63,7 @@ static double row_fp64(const bb_coded_product *task, bb_index row)
     return reduce_fp64(lanes);
 }
 
-// Columns [begin, end) of a span in runs: each is summed in fp32 and promoted.
+// Sums columns [begin, end) of a span in runs: each run in fp32, then promoted.
 static void add_runs(bb_span *span, bb_index run)
 {
     const bb_span_kernel *kernel = bb_span_kernel_chosen();
@@ -95,11 +95,11 @@ static void add_span(bb_span *span, bb_index run)
     }
 }
 
-// Rows of a task in groups that share a span of x, span by span.
+// Processes the rows of a task in groups that share a span of x, span by span.
 static void multiply_spans(bb_span *span, bb_index rows, bb_index columns, bb_index run,
                            bb_span_row *sums)
 {
-    // Whole runs in a span.
+    // A span has whole runs.
     const bb_index limit = run > 1 ? SPAN / (run * LANES) * (run * LANES) : SPAN;
     for (span->begin = 0; span->begin < columns; span->begin = span->end) {
         bb_index rest = columns - span->begin;
@@ -120,7 +120,7 @@ static void store_sums(const bb_span_row *sums, bb_index rows, bool wide, double
     }
 }
 
-// Words of a row, and what an exponent of all ones looks like in them.
+// Words of a row, and the mask of an exponent with all bits set.
 typedef struct scan {
     const bb_coded_matrix *matrix;
     bb_index columns;
@@ -271,8 +271,8 @@ static void add_piece_fp64(const double *c, const double *x, bb_index column, bb
     add_fp64(c + head, x + column + head, count - head, lanes);
 }
 
-// A span's columns begin at a multiple of 32, so those before the next one go by themselves. Runs
-// begin anew in every piece.
+// A span starts at a multiple of 32 columns, so earlier columns are summed separately. Runs start
+// anew in every piece.
 static void add_piece_fp32(const float *c, const float *x, bb_index column, bb_index count,
                            bb_index run, bb_span *span)
 {

@@ -5,7 +5,7 @@
 
 enum { LANES = BB_SPAN_LANES, CHUNK = 512 };
 
-// 2^e of a block of bfp8, NaN where it is poisoned.
+// 2^e of a block of bfp8, NaN if it is poisoned.
 static float unit_of(unsigned char exponent)
 {
     int e = bb_plane_signed(exponent, 8);
@@ -106,8 +106,8 @@ BB_AVX512_INLINE __m256i load_words(const unsigned char *words)
     return _mm256_loadu_si256((const __m256i *)(const void *)words);
 }
 
-// Sixteen bytes, each the upper half of a word: what is loaded to both halves of the register
-// needs one shuffle within them.
+// Loads sixteen bytes, each the upper half of a word. With the same data in both halves of the
+// register, one shuffle within the halves suffices.
 BB_AVX512_INLINE __m256i load_upper_bytes(const unsigned char *words)
 {
     const __m256i place =
@@ -116,7 +116,7 @@ BB_AVX512_INLINE __m256i load_upper_bytes(const unsigned char *words)
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load_bytes(words)), place);
 }
 
-// Shifted by the difference of the exponents' places, e4m3 is fp16 over 2^8, but for its NaN.
+// e4m3 shifted by the difference of the exponent positions is fp16 times 2^-8, except for its NaN.
 BB_AVX512_INLINE __m256i half_of_e4m3(__m128i bytes)
 {
     __m256i shifted = _mm256_slli_epi16(_mm256_cvtepi8_epi16(bytes), 7);
@@ -133,7 +133,8 @@ BB_AVX512_INLINE __m512 expand_e4m3(const unsigned char *words)
     return _mm512_mul_ps(_mm512_cvtph_ps(half), _mm512_set1_ps(256.0F));
 }
 
-// Four rows a megabyte apart are more streams than hardware follows at full speed.
+// Prefetching by software: four rows a megabyte apart are more streams than the hardware prefetcher
+// follows at full speed.
 enum { BYTES_AHEAD = 1536 };
 
 BB_AVX512_INLINE void fetch_ahead(int storage, const bb_span_row *row, bb_index j)
@@ -144,7 +145,7 @@ BB_AVX512_INLINE void fetch_ahead(int storage, const bb_span_row *row, bb_index 
     _mm_prefetch((const char *)row->words + bytes * j + BYTES_AHEAD, _MM_HINT_T0);
 }
 
-// Columns j to j + 15 of a row.
+// Decodes columns j to j + 15 of a row.
 BB_AVX512_INLINE __m512 decode_16(int storage, const bb_span_row *row, bb_index j)
 {
     const unsigned char *words = row->words;
@@ -162,7 +163,7 @@ BB_AVX512_INLINE __m512 decode_16(int storage, const bb_span_row *row, bb_index 
         return _mm512_cvtph_ps(load_words(words + 2 * j));
     case BB_FORMAT_E4M3:
         return expand_e4m3(words + j);
-    case BB_FORMAT_E5M2: // the upper byte of an fp16
+    case BB_FORMAT_E5M2: // e5m2 is the upper byte of an fp16
         return _mm512_cvtph_ps(load_upper_bytes(words + j));
     case BB_SPAN_BFP8: {
         __m512 mantissa = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(load_bytes(words + j)));
@@ -173,18 +174,19 @@ BB_AVX512_INLINE __m512 decode_16(int storage, const bb_span_row *row, bb_index 
     }
 }
 
-// fp32 to fp64 by shifts, which cost less than the conversion instruction: with the exponent field
-// moved as it is, a finite float becomes 2^-896 times its value, exactly, subnormals included. Sums
-// of such numbers have the bits of the sums of the values, times 2^-896, as long as that is exact:
-// a sum of floats is a multiple of 2^-149, so scaled it is one of 2^-1045, which fp64 holds.
+// Converts fp32 to fp64 by shifts, which are cheaper than the conversion instruction. With the
+// exponent field moved unchanged, a finite float becomes 2^-896 times its value, exactly, including
+// subnormals. Sums of such numbers are bit-identical to sums of the values times 2^-896, as long as
+// that is exact. It is: a sum of floats is a multiple of 2^-149, so the scaled one is a multiple of
+// 2^-1045, which fp64 represents.
 BB_AVX512_INLINE __m512d widen_upper(__m512i pairs)
 {
     const __m512i kept = _mm512_set1_epi64((long long)0x8fffffffe0000000u);
     return _mm512_castsi512_pd(_mm512_and_si512(_mm512_srai_epi64(pairs, 3), kept));
 }
 
-// As decode_16, for values that are finite: what is not shows in the product or in `nan`. e4m3
-// comes as 2^-8 times its value.
+// Like decode_16, for finite values; others are detected in the product or in `nan`. e4m3 is
+// returned as 2^-8 times its value.
 BB_AVX512_INLINE __m512 decode_finite_16(int storage, const bb_span_row *row, bb_index j,
                                          __m128i *nan)
 {
@@ -195,7 +197,7 @@ BB_AVX512_INLINE __m512 decode_finite_16(int storage, const bb_span_row *row, bb
         }
         return _mm512_cvtph_ps(half_of_e4m3(bytes));
     }
-    if (storage == BB_SPAN_BFP8) { // the unit of a poisoned block becomes an infinity
+    if (storage == BB_SPAN_BFP8) { // the unit of a poisoned block becomes infinity
         int bits = (int)((uint32_t)((signed char)row->exponents[j / BB_BLOCK] + 127) << 23);
         __m512 mantissa = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(load_bytes(row->words + j)));
         return _mm512_mul_ps(mantissa, _mm512_castsi512_ps(_mm512_set1_epi32(bits)));
@@ -203,14 +205,14 @@ BB_AVX512_INLINE __m512 decode_finite_16(int storage, const bb_span_row *row, bb
     return decode_16(storage, row, j);
 }
 
-// x, times the 2^8 that decode_finite_16 leaves out: the product and its rounding are the same.
+// x times the 2^8 that decode_finite_16 omits; the product and its rounding are unchanged.
 BB_AVX512_INLINE __m512 load_x(const bb_span *span, int storage, bb_index j)
 {
     __m512 x = _mm512_loadu_ps(span->x + j);
     return storage == BB_FORMAT_E4M3 ? _mm512_mul_ps(x, _mm512_set1_ps(256.0F)) : x;
 }
 
-// Lanes in memory to those of even and of odd columns, times `scale`, and back.
+// Converts the lanes in memory to those of even and of odd columns, times `scale`, and back.
 static void part_lanes(const double *lanes, double scale, double *even, double *odd)
 {
     for (int l = 0; l < LANES / 2; ++l) {
@@ -227,14 +229,14 @@ static void join_lanes(const double *even, const double *odd, double scale, doub
     }
 }
 
-// False, and nothing done, where a product is infinite or NaN, which the shifts do not know;
-// `sure` that there is none, it does not look.
+// Returns false without doing anything if a product is infinite or NaN, which the shifts do not
+// support; with `sure` it does not check.
 BB_AVX512_INLINE bool add_finite_16(const bb_span *span, int storage, int rows, bb_index multiple,
                                     bool sure)
 {
     __m512d even[BB_SPAN_ROWS], odd[BB_SPAN_ROWS];
     double parts[2][LANES / 2];
-    __m512 poison[BB_SPAN_ROWS];       // 0 times a product: NaN unless it is finite
+    __m512 poison[BB_SPAN_ROWS];       // 0 times each product: NaN unless all are finite
     __m128i nan = _mm_setzero_si128(); // largest doubled byte of e4m3: 254 for its NaN
     for (int r = 0; r < rows; ++r) {
         poison[r] = _mm512_setzero_ps();
@@ -313,8 +315,8 @@ BB_AVX512_INLINE void add_narrow_16(const bb_span *span, int storage, int rows, 
     }
 }
 
-// False, and nothing done, where a sum is not finite or e4m3 has a NaN: what decode_finite_16 does
-// not know.
+// Returns false without doing anything if a sum is not finite or e4m3 has a NaN, which
+// decode_finite_16 does not support.
 BB_AVX512_INLINE bool add_narrow_finite_16(const bb_span *span, int storage, int rows,
                                            bb_index multiple, bool sure)
 {

@@ -20,7 +20,7 @@ static bb_status encode_stream(bb_device *device, const bb_device_coding *coding
     bb_device_matrix_shape shape = {.rows = coding->layout->rows,
                                     .columns = coding->layout->columns};
     BB_TRY(bb_stream_encoder_encode(device, coding, loss, certificates, &shape.storage, &stream));
-    // The error of a NaN is NaN; limbs are asked of words that saturate alone.
+    // The error of a NaN is NaN. Lost magnitudes exist only for words that saturate.
     shape.finite = !isnan(loss->norms.sum_squares);
     BB_TRY(bb_device_matrix_of_stream(&stream, &shape, out));
 done:
@@ -28,7 +28,7 @@ done:
     return status;
 }
 
-// Coefficients are few: the host lays out those that are not 0.
+// Nonzero coefficients are few, so the host lays them out.
 static bb_status encode_coefficients(bb_device *device, const bb_device_coding *coding,
                                      bb_coding_loss *loss, bb_row_certificate *certificates,
                                      bb_device_matrix **out)
@@ -48,11 +48,11 @@ bb_status bb_device_coding_encode(bb_device *device, const bb_device_coding *cod
 {
     bb_status status = BB_OK;
     *out = NULL;
-    BB_REQUIRE(bb_device_kind_of(device) == BB_DEVICE_CUDA &&
-                   bb_device_coding_available(coding->storage),
-               BB_UNSUPPORTED,
-               "storage %s on device %s: no encoder, expected device cuda and a codec that has one",
-               bb_codec_name(coding->storage->codec), bb_device_names[bb_device_kind_of(device)]);
+    BB_REQUIRE(
+        bb_device_kind_of(device) == BB_DEVICE_CUDA && bb_device_coding_available(coding->storage),
+        BB_UNSUPPORTED,
+        "storage %s cannot be encoded on device %s: use device cuda and a codec with a GPU encoder",
+        bb_codec_name(coding->storage->codec), bb_device_names[bb_device_kind_of(device)]);
     BB_TRY(bb_transform_encoder_available(coding->storage)
                ? encode_coefficients(device, coding, loss, certificates, out)
                : encode_stream(device, coding, loss, certificates, out));

@@ -36,8 +36,8 @@ typedef struct form form;
 struct bb_device_matrix {
     const form *form;
     bb_index first, rows;         // of the matrix's rows
-    double share;                 // of the bytes of a form that is copied whole
-    bb_device_matrix_shape shape; // for an operator of it
+    double share;                 // if a form copies whole matrices
+    bb_device_matrix_shape shape; // for an operator of the matrix
     bb_coded_stream *stream;
     bb_low_rank_stream *tiles;
     bb_transform_stream *blocks;
@@ -49,7 +49,7 @@ struct form {
     size_t (*bytes)(const bb_device_matrix *matrix, bb_stream_sums sums);
     bool (*alike)(const bb_device_matrix *one, const bb_device_matrix *other);
     bb_status (*multiply)(bb_queue *queue, bb_index rows, const bb_device_product *product);
-    double (*index_bits)(const bb_codec_config *storage); // of a value, beside; NULL: none
+    double (*index_bits)(const bb_codec_config *storage); // additional bits per value; NULL: none
 };
 
 static bb_status create_stream(bb_device *device, const bb_coded_matrix *matrix,
@@ -68,7 +68,7 @@ static bool streams_alike(const bb_device_matrix *one, const bb_device_matrix *o
     return bb_coded_stream_alike(one->stream, other->stream);
 }
 
-// How many matrices from `first` on a launch takes: in limbs those that share them.
+// Number of matrices from `first` on in one launch; in limbs only those that share the limbs.
 static int count_together(const bb_device_product *product, int first)
 {
     int count = 1;
@@ -119,7 +119,7 @@ static bool tiles_alike(const bb_device_matrix *one, const bb_device_matrix *oth
     return bb_low_rank_stream_alike(one->tiles, other->tiles);
 }
 
-// A launch takes a bounded number of bands, more than a slit touches.
+// A launch covers a bounded number of bands, more than a slit needs.
 static bb_status multiply_tiles(bb_queue *queue, bb_index rows, const bb_device_product *product)
 {
     const bb_index first = product->matrices[0]->first + product->row;
@@ -220,7 +220,7 @@ static double panel_index_bits(const bb_codec_config *storage)
                    : bb_zfp_panels_index_bits(dimensions == BB_INTEGER_UNSET ? 2 : (int)dimensions);
 }
 
-// Forms on a GPU; those without a row decode on the cpu alone.
+// Forms on a GPU; those without an entry are decoded on the cpu only.
 static const form of_rows = {create_stream, stream_bytes, streams_alike, multiply_streams, NULL};
 static const form of_tiles = {create_tiles, tile_bytes, tiles_alike, multiply_tiles, NULL};
 static const form of_blocks = {create_blocks, block_bytes, blocks_alike, multiply_blocks, NULL};
@@ -256,7 +256,7 @@ bb_status bb_device_matrix_create(bb_device *device, const bb_coded_matrix *matr
         .storage = *storage, .rows = rows, .columns = bb_coded_matrix_columns(matrix)};
     BB_REQUIRE(made->form != NULL && absent == NULL, BB_UNSUPPORTED, "storage %s: %s",
                bb_codec_name(storage->codec),
-               absent != NULL ? absent : "no products on a GPU, choose device: cpu");
+               absent != NULL ? absent : "products on a GPU are not supported; choose device: cpu");
     BB_TRY(made->form->create(device, matrix, made));
     *out = made;
     made = NULL;
@@ -309,7 +309,8 @@ size_t bb_device_matrix_bytes(const bb_device_matrix *matrix, bb_stream_sums sum
 
 bool bb_device_matrix_alike(const bb_device_matrix *one, const bb_device_matrix *other)
 {
-    const bool rows = one->stream != NULL || one->first == other->first; // that a window means
+    const bool rows =
+        one->stream != NULL || one->first == other->first; // row read through `row_at`
     return one->form == other->form && rows && one->form->alike(one, other);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: ways to sum `count` products of one lane (bb_stream_sums of coded_stream.h),
-// of fp32 values or integers `a` times factors `b`, which are kept in `factor`.
+// For .cu files only: sums of `count` products of one lane (bb_stream_sums of coded_stream.h), of
+// fp32 values or integers `a` times factors `b`, which are stored as `factor`.
 #ifndef BB_SOLVERS_OPERATOR_LANE_SUMS_CUDA_H
 #define BB_SOLVERS_OPERATOR_LANE_SUMS_CUDA_H
 

@@ -14,10 +14,10 @@ namespace
 constexpr int lanes = 32;
 constexpr int warps = BB_LOW_RANK_WARPS;
 constexpr int threads = lanes * warps;
-constexpr int chunk = 8;                                      // values of 16 bytes of fp16
-constexpr int most_steps = BB_LOW_RANK_CELLS / chunk / lanes; // chunks of a lane in a tile
-constexpr int item_rows = BB_LOW_RANK_ITEM_NARROW;            // sums of a lane
-constexpr int narrow_steps = 6;                               // chunks of U that wait in
+constexpr int chunk = 8;                                      // fp16 values in 16 bytes
+constexpr int most_steps = BB_LOW_RANK_CELLS / chunk / lanes; // chunks per lane and tile
+constexpr int item_rows = BB_LOW_RANK_ITEM_NARROW;            // sums per lane
+constexpr int narrow_steps = 6;                               // chunks of U prefetched into
 constexpr int wide_steps = 4;                                 // registers
 static_assert(BB_LOW_RANK_ITEM_NARROW == 2 * BB_LOW_RANK_ITEM_WIDE, "an item is so many bytes");
 
@@ -53,7 +53,7 @@ __device__ void widen(uint4 words, float (&out)[4])
     out[3] = __uint_as_float(words.w);
 }
 
-// `count` factors, 4 at once, from shared memory or (t) past the first cache.
+// Loads `count` factors, 4 at a time, from shared memory or (t) bypassing the L1 cache.
 template <int count> __device__ void read_shared(const float *source, float (&out)[count])
 {
 #pragma unroll
@@ -107,8 +107,8 @@ __device__ int job_of(const uint32_t *first, int count, uint32_t block)
     return job;
 }
 
-// x of a tile into shared memory, lines filled up with zeros to `pitch`; 8 lines are on their way
-// at once.
+// Copies x of a tile into shared memory, lines padded with zeros to `pitch`; 8 lines are loaded at
+// the same time.
 template <class T>
 __device__ void gather(const bb_low_rank_job &job, const bb_low_rank_item &item, int pitch,
                        int lane, T *out)
@@ -138,7 +138,7 @@ __device__ void gather(const bb_low_rank_job &job, const bb_low_rank_item &item,
     }
 }
 
-// A lane's part of an item's rows of V; of fp32 rows, word 2 row + half holds half a chunk.
+// A lane's part of the rows of V of an item; for fp32 rows, word 2 row + half has half a chunk.
 __device__ void fetch(const bb_low_rank_job &job, const bb_low_rank_item &item, int chunks,
                       int lane, uint4 (&words)[most_steps][item_rows])
 {
@@ -182,7 +182,7 @@ __device__ void add_chunk(bool wide, const uint4 (&words)[item_rows],
     }
 }
 
-// t = scale (V x) of an item's rows.
+// t = scale (V x) for the rows of an item.
 template <class Sums>
 __global__ void __launch_bounds__(threads) project(const __grid_constant__ bb_low_rank_task task)
 {
@@ -204,7 +204,8 @@ __global__ void __launch_bounds__(threads) project(const __grid_constant__ bb_lo
     const int chunks = pitch / chunk * item.lines;
     uint4 words[most_steps][item_rows];
     fetch(job, item, chunks, lane, words);
-    hopper::wait_for_kernel_before(); // x is its to write, t its to read
+    hopper::wait_for_kernel_before(); // x may be written by the preceding kernel, t may be read by
+                                      // it
     gather(job, item, pitch, lane, x);
     __syncwarp();
     typename Sums::total sums[item_rows] = {};
@@ -225,7 +226,8 @@ __global__ void __launch_bounds__(threads) project(const __grid_constant__ bb_lo
     }
 }
 
-// A lane's part of a row of U, `count` values in 16 bytes: the first steps wait in registers.
+// A lane's part of a row of U, `count` values per 16 bytes; the first steps are prefetched into
+// registers.
 template <class Sums, int steps, int count> struct row_of_u {
     const uint4 *words;
     int chunks;
@@ -266,7 +268,7 @@ template <class Sums, int steps, int count> struct row_of_u {
     }
 };
 
-// y = U t: a warp a row.
+// y = U t: one warp per row.
 template <class Sums>
 __global__ void __launch_bounds__(threads) expand(const __grid_constant__ bb_low_rank_task task)
 {
@@ -296,7 +298,7 @@ __global__ void __launch_bounds__(threads) expand(const __grid_constant__ bb_low
                                           {}};
     narrow.fetch(lane);
     wide.fetch(lane);
-    hopper::wait_for_kernel_before(); // t is its to write
+    hopper::wait_for_kernel_before(); // t is written by the preceding kernel
     const factor *terms = static_cast<const factor *>(job.terms) + band.term;
     total sum = 0;
     narrow.add(terms, lane, sum);
@@ -331,7 +333,8 @@ bb_status bb_low_rank_stream_multiply_cuda(bb_queue *queue, bb_index, bb_index r
     bb_low_rank_task task = *static_cast<const bb_low_rank_task *>(arguments);
     (void)rows;
     for (int j = 0; j < task.count; ++j) {
-        // A band of zeros has no items, but its kernel before has to be waited for.
+        // A band of zeros has no items, but the next launch still has to follow the preceding
+        // kernel.
         const uint32_t items = (task.jobs[j].item_count + warps - 1) / warps;
         task.first_items[j + 1] = task.first_items[j] + (items > 0 ? items : 1);
         task.first_rows[j + 1] = task.first_rows[j] + (task.jobs[j].rows + warps - 1) / warps;

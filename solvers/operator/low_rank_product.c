@@ -13,10 +13,10 @@ typedef struct product {
     const bb_coded_matrix *matrix;
     const bb_low_rank_mesh *mesh;
     bb_gemv_arithmetic arithmetic;
-    bb_index band, bands; // touched
+    bb_index band, bands; // bands with requested rows
     bb_index row;
     const double *x;
-    bb_index *first; // [bands] of their terms
+    bb_index *first; // [bands] offset of their terms
     double *terms;
     double *y;
 } product;
@@ -48,7 +48,7 @@ BB_CLONES static void add_narrow(const double *a, const double *b, bb_index coun
     }
 }
 
-// sum a b; both are padded with zeros here to whole lanes.
+// Sum of a b; both are padded with zeros to whole lanes.
 static double dot(const bb_gemv_arithmetic *how, const double *a, const double *b, bb_index count)
 {
     double wide[LANES] = {0.0};
@@ -85,7 +85,7 @@ static double rounded(const bb_gemv_arithmetic *how, double value)
     return how->multiply == BB_FORMAT_FP64 ? value : (double)(float)value;
 }
 
-// x of a tile, lines filled up with zeros.
+// x of a tile, lines padded with zeros.
 static void gather(const product *work, const bb_low_rank_place *place, double *out)
 {
     for (bb_index line = 0; line < place->lines; ++line, out += place->pitch) {
@@ -125,7 +125,7 @@ static bb_status multiply_tile(void *context, bb_index index)
 
 enum { CHUNK = 1024 };
 
-// Row i of `count` columns of U, which is NULL where there are none, times its terms.
+// Multiplies row i of `count` columns of U by its terms; U is NULL if there are none.
 static double multiply_part(const product *work, bb_format format, const void *words, bb_index i,
                             bb_index count, const double *terms)
 {

@@ -18,7 +18,7 @@ static bb_index fill_up(bb_index count, bb_index step)
     return (count + step - 1) / step * step;
 }
 
-// Sums over the bands before one: where its parts begin.
+// Sums of part sizes over the preceding bands: the offsets of a band.
 typedef struct totals {
     size_t v, u_narrow, u_wide, terms, items;
 } totals;
@@ -36,12 +36,12 @@ static totals after(const totals *before, const bb_low_rank_band *band,
 static bb_status take_memory(bb_low_rank_stream *stream, const totals *all)
 {
     bb_status status = BB_OK;
-    const size_t spare = 16; // none of them is empty
+    const size_t spare = 16; // allocations must not be empty
     bb_device *device = stream->device;
-    BB_REQUIRE(all->v / 16 <= UINT32_MAX && all->terms <= UINT32_MAX, BB_UNSUPPORTED,
-               "low_rank matrix of %zu bytes of V and %zu terms on a GPU, expected up to 2^36 and "
-               "2^32",
-               all->v, all->terms);
+    BB_REQUIRE(
+        all->v / 16 <= UINT32_MAX && all->terms <= UINT32_MAX, BB_UNSUPPORTED,
+        "low_rank matrix on a GPU: %zu bytes of V and %zu terms, expected at most 2^36 and 2^32",
+        all->v, all->terms);
     stream->bytes = all->v + 2 * all->u_narrow + 4 * all->u_wide + 4 * all->terms +
                     all->items * sizeof(bb_low_rank_item);
     BB_TRY(bb_device_allocate(device, all->v + spare, &stream->v));
@@ -51,7 +51,7 @@ static bb_status take_memory(bb_low_rank_stream *stream, const totals *all)
     BB_TRY(
         bb_device_allocate(device, all->items * sizeof(bb_low_rank_item) + spare, &stream->items));
     BB_TRY(bb_device_allocate(device, 8 * all->terms + spare, &stream->terms));
-    // Padding of pitches is never written and must be a number.
+    // Padding of pitches is never written, but it is read and must not be NaN.
     BB_TRY(bb_device_zero(device, stream->terms, 8 * all->terms + spare));
 done:
     return status;

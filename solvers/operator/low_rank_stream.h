@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Low-rank tiles on a GPU: y = C x in two launches, the second of which reads its U while the first
-// is still at work (programmatic dependent launch, sm_90).
+// Low-rank tiles on a GPU: y = C x in two launches. The second one reads its U while the first
+// still runs (programmatic dependent launch, sm_90).
 //
-// First: a warp takes up to four rows of V of one tile, or two in fp32 (bb_low_rank_item): 16-byte
-// loads of V, x of the tile through shared memory, t = scale (V x). Second: a warp takes a row of
-// y: its row of U in 16-byte loads, then the band's t. Sums are those of a lane, then a tree over
-// the lanes; t is rounded to the format of products.
+// First launch: a warp processes up to four rows of V of one tile, or two in fp32
+// (bb_low_rank_item): 16-byte loads of V, x of the tile through shared memory, t = scale (V x).
+// Second launch: a warp computes a row of y: its row of U in 16-byte loads, then the band's t. Sums
+// are those of a lane, then a tree over the lanes; t is rounded to the format of products.
 //
 // Predicted time for 378 rows in three bands of 12 lines, of 512 x 500 cells, on an H200 (4.3
-// TB/s), counted on the response with burls of bench/gemv/factor_bench.c at its tolerance: 4.8 MB
-// of V, U and items (0.2 bits a value), half of U not read, x 2.05 MB: under 6.9 MB, 1.6 us of
+// TB/s), counted for the response with burls of bench/gemv/factor_bench.c at its tolerance: 4.8 MB
+// of V, U and items (0.2 bits per value), half of U not read, x 2.05 MB: below 6.9 MB, 1.6 us of
 // reading. The rest is latency: a launch of 2 us, two dependent cold reads (an item, then its V and
-// x) of 0.8 us each, sums 0.4 us, t through the last cache 0.7 us, sums 0.3 us: 5 to 6 us
-// predicted, 8.6 measured in a row of products (docs/lab/performance.md, section 7).
+// x) of 0.8 us each, sums 0.4 us, t through the L2 cache 0.7 us, sums 0.3 us. Predicted 5 to 6 us,
+// measured 8.6 us within a sequence of products (docs/lab/performance.md, section 7).
 #ifndef BB_SOLVERS_OPERATOR_LOW_RANK_STREAM_H
 #define BB_SOLVERS_OPERATOR_LOW_RANK_STREAM_H
 
@@ -26,70 +26,71 @@ extern "C" {
 #endif
 
 enum {
-    BB_LOW_RANK_WARPS = 4, ///< of a block of either launch
+    BB_LOW_RANK_WARPS = 4, ///< per thread block of either launch
     BB_LOW_RANK_JOB_BANDS = 8,
     BB_LOW_RANK_JOBS = 4,
 };
 
-/// Where a band lies on the device.
+/// Offsets of a band in device memory.
 typedef struct bb_low_rank_band_place {
-    size_t u_narrow, u_wide;                  ///< values from the matrix's first
-    uint32_t term;                            ///< of the matrix, a multiple of 8
+    size_t u_narrow, u_wide;                  ///< values, relative to the start of the matrix
+    uint32_t term;                            ///< relative to the matrix, a multiple of 8
     uint32_t narrow, wide, dense_tiles, rows; ///< as in bb_low_rank_band
 } bb_low_rank_band_place;
 
-/// Some rows of one matrix times one vector; addresses are the device's.
+/// Some rows of one matrix times one vector; all addresses are device addresses.
 typedef struct bb_low_rank_job {
     const unsigned char *v;
     const uint16_t *u_narrow;
     const float *u_wide;
     const float *scale;
-    const bb_low_rank_item *items; ///< of the first band that is touched, and the next ones
+    const bb_low_rank_item *items; ///< of the first band used, followed by the next ones
     void *terms;                   ///< workspace: doubles for products in fp64, else floats
     const double *x;               ///< [columns], or NULL
-    const float *x_f32;            ///< the same, rounded, where `x` is NULL
+    const float *x_f32;            ///< x rounded to fp32, used if `x` is NULL
     double *y;                     ///< [rows]
     uint32_t mesh_columns;
     uint32_t item_count;
-    uint32_t row, rows; ///< from the first row of the first band
+    uint32_t row, rows; ///< relative to the first row of the first band
     uint32_t band_rows;
     bb_low_rank_band_place bands[BB_LOW_RANK_JOB_BANDS];
 } bb_low_rank_job;
 
-/// What is launched together: all jobs sum alike, and none writes what another reads.
+/// Jobs of one launch: all have the same kind of sums, and none writes data that another reads.
 typedef struct bb_low_rank_task {
-    bb_stream_sums sums; ///< runs are 8 products
+    bb_stream_sums sums; ///< a run has 8 products
     int count;
-    int cells;                                  ///< of the largest tile
-    uint32_t first_items[BB_LOW_RANK_JOBS + 1]; ///< blocks before a job's, filled in by the launch
+    int cells; ///< of the largest tile
+    uint32_t first_items[BB_LOW_RANK_JOBS +
+                         1]; ///< thread blocks of the preceding jobs, set by the launch
     uint32_t first_rows[BB_LOW_RANK_JOBS + 1];
     bb_low_rank_job jobs[BB_LOW_RANK_JOBS];
 } bb_low_rank_task;
 
 typedef struct bb_low_rank_stream bb_low_rank_stream;
 
-/// Copies a low_rank matrix to a device, with room for its terms. Errors: BB_MEMORY, BB_DEVICE,
+/// Copies a low_rank matrix to a device and allocates its terms. Errors: BB_MEMORY, BB_DEVICE,
 /// BB_UNSUPPORTED (more than 2^32 terms or 64 GiB of V).
 BB_CHECKED bb_status bb_low_rank_stream_create(bb_device *device, const bb_coded_matrix *matrix,
                                                bb_low_rank_stream **out);
 void bb_low_rank_stream_destroy(bb_low_rank_stream **stream);
 
-/// Whether two matrices of one shape can be in one task.
+/// True if two matrices of one shape can be in one task.
 bool bb_low_rank_stream_alike(const bb_low_rank_stream *one, const bb_low_rank_stream *other);
 
-/// Bytes of matrix that a product of all rows reads.
+/// Bytes of the matrix read by a product of all rows.
 size_t bb_low_rank_stream_bytes(const bb_low_rank_stream *stream);
 
-/// Rows from `row` on, as many of `rows` as a job has bands for; x, x_f32 and y are the caller's to
-/// fill in. Returns how many.
+/// Job for rows from `row` on, as many of `rows` as a job has bands for; the caller sets x, x_f32
+/// and y. Returns the number of rows.
 bb_index bb_low_rank_stream_job(const bb_low_rank_stream *stream, bb_index row, bb_index rows,
                                 bb_low_rank_job *out);
 
 /// Cells of the largest tile, for tasks.
 int bb_low_rank_stream_cells(const bb_low_rank_stream *stream);
 
-/// Queues a bb_low_rank_task on a queue; nothing waits, so that a stream that is being
-/// captured takes it. One task at a time uses a matrix's workspace.
+/// Queues a bb_low_rank_task; nothing waits, so a stream under capture can record it. A matrix's
+/// workspace serves one task at a time.
 bb_status bb_low_rank_stream_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows,
                                            void *arguments);
 

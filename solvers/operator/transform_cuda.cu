@@ -13,19 +13,20 @@ constexpr uint32_t lanes = BB_TRANSFORM_LANES;
 constexpr uint32_t warps = BB_TRANSFORM_WARPS;
 constexpr uint32_t threads = lanes * warps;
 constexpr uint32_t panel_cells = BB_TRANSFORM_PANEL_CELLS;
-constexpr int steps = 2; // chunks of a lane that wait in registers, of this slice and the next
+constexpr int steps = 2; // chunks per lane prefetched into registers, for this slice and the next
 constexpr uint32_t rows_at_once = 4;
 constexpr uint32_t adders = 256; // threads of a block of the second launch
 constexpr uint32_t add_warps = adders / lanes;
-constexpr uint32_t stride = adders / rows_at_once; // panels that are read at once
+constexpr uint32_t stride = adders / rows_at_once; // panels that are read at the same time
 
 using namespace lane_sums;
 
 template <class Sums> struct room {
-    alignas(16) double values[2 * panel_cells]; // x and half transformed, then rows half way back
+    alignas(16) double values[2 * panel_cells]; // x and its half transform, then the half inverse
+                                                // transform of rows
     alignas(16) double sums[BB_TRANSFORM_SUMS]; // [jobs][blocks of rows][frequencies]
     alignas(16) double basis[BB_TRANSFORM_BASES];
-    alignas(16) typename Sums::factor x[panel_cells]; // transformed
+    alignas(16) typename Sums::factor x[panel_cells]; // transform of x
     bb_transform_slices slices;
 };
 static_assert(BB_TRANSFORM_SUMS <= 2 * panel_cells, "rows half way back");
@@ -62,11 +63,11 @@ __device__ void add_chunk(const bb_transform_lane &lane, bool narrow, const uint
     }
 }
 
-// A slice on its way through a warp.
+// Current state of a slice in a warp.
 struct slice_work {
-    int job; // none: -1
+    int job; // -1: none
     bb_transform_slice slice;
-    uint32_t word; // of the lane
+    uint32_t word; // descriptor of the lane
 
     __device__ void find(const bb_transform_task &task, const bb_transform_slices &slices,
                          uint32_t index, uint32_t lane)
@@ -83,7 +84,7 @@ struct slice_work {
         }
     }
 
-    // The next chunk of each lane that has one; `base` moves on.
+    // Loads the next chunk of each lane that has one; advances `base`.
     __device__ bool fetch(const bb_transform_task &task, const bb_transform_lane &part,
                           uint32_t lane, uint32_t step, uint32_t &base, uint4 &out) const
     {
@@ -96,14 +97,14 @@ struct slice_work {
                          base + before);
         }
         base += static_cast<uint32_t>(__popc(all));
-        return all != 0; // else there is none in a later step
+        return all != 0; // false: no later step has one
     }
 };
 
-// The first chunks of a slice.
+// First chunks of a slice.
 struct first_chunks {
     uint4 words[steps];
-    uint32_t base; // of the next; none: all are here
+    uint32_t base; // index of the next chunk; none: all have been loaded
     static constexpr uint32_t none = 0xffffffffu;
 
     __device__ void fetch(const bb_transform_task &task, const slice_work &work, uint32_t lane)
@@ -160,7 +161,7 @@ __device__ double multiply_slice(const bb_transform_task &task, const slice_work
     return transform_lane.poisoned != 0 ? nan("") : total;
 }
 
-// x of a panel, transformed, in the format of products; whether all of it is finite.
+// Transforms x of a panel, in the format of products; returns true if it is finite.
 template <class Sums>
 __device__ bool transform_x(const bb_transform_task &task, const double *basis, uint32_t panel,
                             room<Sums> &shared)
@@ -205,13 +206,14 @@ __device__ bool transform_x(const bb_transform_task &task, const double *basis, 
     return __syncthreads_and(finite) != 0;
 }
 
-// Sums of `groups` blocks of rows of each job, back to rows; a NaN in x goes to all of them.
+// Transforms the sums of `groups` blocks of rows of each job back to rows; a NaN in x spreads to
+// all of them.
 template <class Sums>
 __device__ void transform_back(const bb_transform_task &task, const double *basis, uint32_t first,
                                uint32_t groups, bool finite, room<Sums> &shared)
 {
     const bb_transform_shape &shape = task.shape;
-    const uint32_t all = groups * static_cast<uint32_t>(task.count); // job by job
+    const uint32_t all = groups * static_cast<uint32_t>(task.count); // one job after the other
     uint32_t number = 0;
     uint32_t c = 0;
     uint32_t k = 0;
@@ -248,7 +250,7 @@ __device__ void transform_back(const bb_transform_task &task, const double *basi
     }
 }
 
-// Slices on their way through a warp: this one and the next with chunks, and one more.
+// Slices of a warp: the current and the next one with chunks, and one more.
 struct pipeline {
     slice_work work, next, after;
     first_chunks chunks, next_chunks;
@@ -295,7 +297,7 @@ __device__ void prepare(const bb_transform_task &task, bool keeps, uint32_t pane
     __syncthreads();
 }
 
-// A panel's part of y, or a share of it.
+// Contribution of a panel, or of a share of it, to y.
 template <class Sums>
 __global__ void __launch_bounds__(threads, 3)
     multiply(const __grid_constant__ bb_transform_task task)
@@ -319,17 +321,17 @@ __global__ void __launch_bounds__(threads, 3)
     hopper::let_next_kernel_start();
     prepare(task, keeps, panel, shared);
     slices.start(task, shared.slices, first_slice, distance, lane);
-    hopper::wait_for_kernel_before(); // x is its to write, the parts its to read
+    hopper::wait_for_kernel_before(); // the preceding kernel may write x and read the parts
     const bool finite = transform_x(task, basis, panel, shared);
     for (uint32_t first = begin; first < end; first += at_once) {
         const uint32_t groups = end - first < at_once ? end - first : at_once;
         if (first > begin) {
-            __syncthreads(); // until all have read the sums before
+            __syncthreads(); // until all threads have read the previous sums
             prepare(task, false, panel, shared);
             slices.start(task, shared.slices, first_slice, distance, lane);
         }
         for (; slices.work.job >= 0; slices.move(task, shared.slices, distance, lane)) {
-            const uint32_t group = slices.work.slice.group - first; // or beyond them
+            const uint32_t group = slices.work.slice.group - first; // or beyond the last row
             if (group < groups) {
                 const double sum =
                     multiply_slice<Sums>(task, slices.work, slices.chunks, lane, shared.x);
@@ -356,7 +358,7 @@ __global__ void __launch_bounds__(adders) add(const __grid_constant__ bb_transfo
     const uint32_t row = blockIdx.x * rows_at_once + threadIdx.x % rows_at_once;
     double sum = 0.0;
     hopper::let_next_kernel_start();
-    hopper::wait_for_kernel_before(); // parts are its to write
+    hopper::wait_for_kernel_before(); // the preceding kernel writes the parts
     if (row < task.rows) {
 #pragma unroll 8
         for (uint32_t p = threadIdx.x / rows_at_once; p < task.blocks; p += stride) {

@@ -19,7 +19,7 @@ bool bb_transform_encoder_available(const bb_codec_config *storage)
            bb_codec_form_of(storage).kind == BB_FORM_COEFFICIENTS;
 }
 
-// Blocks on the device, and what comes back.
+// Device blocks, and results copied to the host.
 typedef struct encoding {
     bb_device *device;
     const bb_device_coding *coding;
@@ -27,10 +27,10 @@ typedef struct encoding {
     const bb_transform_plan *plan;
     bb_transform_encoding task;
     bb_stream_tally tally;
-    uint32_t *words;              // of all blocks, in any order
-    bb_transform_record *records; // [bands][blocks of a band]
+    uint32_t *words;              // words of all blocks, in any order
+    bb_transform_record *records; // [bands][blocks per band]
     bb_row_certificate *certificates;
-    bb_transform_path *paths; // [rows][strips], where certificates are wanted
+    bb_transform_path *paths; // [rows][strips], for certificates
     uint64_t *sums;           // [blocks of rows][frequencies]
     uint32_t *counts;         // [blocks of rows][lines of blocks][frequencies]
     void *factors, *bases, *orders, *there, *used, *places, *errors, *totals, *tally_there;
@@ -84,7 +84,7 @@ done:
     return status;
 }
 
-// Places of the coefficients of a kind of block; returns how many.
+// Positions of the coefficients of a kind of block; returns their number.
 static bb_index order_of(const bb_transform_plan *plan, unsigned kind, uint16_t *out)
 {
     bb_index size[BB_TRANSFORM_AXES];
@@ -163,7 +163,7 @@ done:
     return status;
 }
 
-// Items of the arrays of paths.
+// Sizes of the arrays of paths.
 typedef struct path_counts {
     size_t paths, sums, counts;
 } path_counts;
@@ -249,7 +249,7 @@ done:
     return status;
 }
 
-// Encodes all blocks with room for so many words; `used` is how many there are.
+// Encodes all blocks into a buffer of `capacity` words; `used` is the required number.
 static bb_status encode_into(encoding *work, uint64_t capacity, uint64_t *used)
 {
     bb_status status = BB_OK;
@@ -267,7 +267,7 @@ done:
     return status;
 }
 
-// Words of a first try: two bits a value.
+// Capacity of the first attempt: two bits per value.
 static double words_at_first(double rows, double columns)
 {
     return ceil(rows * columns / 16.0) + 4096.0;
@@ -295,7 +295,7 @@ done:
     return status;
 }
 
-// Whole numbers of a block of rows that the device has counted.
+// Integers counted by the device for a block of rows.
 static bb_transform_spectrum spectrum_of(const encoding *work, bb_index number, bb_index across,
                                          bb_index rows)
 {
@@ -347,7 +347,7 @@ done:
     return status;
 }
 
-// Puts the words of a band in order, and takes the paths of its rows.
+// Copies the words of a band in order, and the paths of its rows.
 static bb_status finish_band(void *context, bb_index number)
 {
     bb_status status = BB_OK;
@@ -400,8 +400,8 @@ done:
     return status;
 }
 
-// Words of `blocks` blocks at 4 bits a value, a map and codes: four times those of scattered burls
-// at 5e-13. More is allocated once their number is known.
+// Words of `blocks` blocks at 4 bits per value, a map and codes: four times the need of scattered
+// burls at 5e-13. More is allocated once the actual number is known.
 static double words_planned(double rows, double columns, double blocks)
 {
     static const double bits = 4.0;
@@ -409,7 +409,7 @@ static double words_planned(double rows, double columns, double blocks)
     return rows * columns * bits / 32.0 + groups * (1.0 / 32.0 + 1.0 / 8.0) + 2.0 * blocks;
 }
 
-// Blocks have at least so many values; strips are rounded up.
+// Smallest number of values of a block; strips are rounded up.
 bb_need bb_transform_encoder_need(double rows, double columns)
 {
     static const double least_cells = 8.0;

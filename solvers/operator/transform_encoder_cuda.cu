@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Transforms of blocks forth and back in shared memory, and their words (transform_encoder.h).
+// Forward and inverse transforms of blocks in shared memory, and their words (transform_encoder.h).
 #include "solvers/operator/stream/stream_encoder_cuda.h"
 #include "solvers/operator/transform_encoder.h"
 
@@ -13,7 +13,7 @@ using encoder::lanes;
 using encoder::threads;
 using encoder::times;
 
-// A block of the grid of blocks, its values [rows][lines][pitch].
+// A block of the grid of blocks, with values [rows][lines][pitch].
 struct block_shape {
     uint32_t first[BB_TRANSFORM_AXES], size[BB_TRANSFORM_AXES];
     uint32_t rows, cells, pitch, padded, kind;
@@ -37,13 +37,13 @@ struct block_shape {
         padded = rows * size[2] * pitch;
     }
 
-    // Row of the matrix that row i of the block is.
+    // Row of the matrix for row i of the block.
     __device__ uint32_t row_of(const bb_transform_encoding &task, uint32_t i) const
     {
         return (first[0] + i / size[1]) * task.extent[1] + first[1] + i % size[1];
     }
 
-    // Columns of the matrix before the block's first.
+    // Offset in columns of the matrix of the block's first value.
     __device__ bb_index column(const bb_transform_encoding &task) const
     {
         return static_cast<bb_index>(first[2]) * task.extent[3] + first[3];
@@ -70,9 +70,10 @@ struct strip_rows {
     }
 };
 
-constexpr int together = 5; // values that a thread reads before it waits for one
+constexpr int together = 5; // loads that a thread issues before it uses one
 
-// Two of a basis, read again for every line: kept for all of them they would fill the registers.
+// Loads two basis values, again for every line, because storing all of them would use too many
+// registers.
 __device__ __forceinline__ double2 read_pair(const double2 *source)
 {
     double2 out;
@@ -80,7 +81,8 @@ __device__ __forceinline__ double2 read_pair(const double2 *source)
     return out;
 }
 
-// n values `stride` apart, in place: out[k] = sum over j of M[k][j] in[j], as the host sums.
+// Transforms n values `stride` apart, in place: out[k] = sum over j of M[k][j] in[j], in the order
+// of the host.
 template <int n>
 __device__ __forceinline__ void transform_line(const double *m, double *values, uint32_t stride)
 {
@@ -116,8 +118,8 @@ __device__ void transform_lines(const double *m, uint32_t lines, uint32_t after,
     }
 }
 
-// Values [before][n][after] of which `step` is a whole [n][after] with its padding, along the
-// middle axis; a longer axis by way of `room`.
+// Transforms values [before][n][after] along the middle axis; `step` is the size of [n][after] with
+// its padding. A longer axis uses the buffer `room`.
 __device__ __noinline__ void transform_axis(const double *m, uint32_t n, uint32_t lines,
                                             uint32_t after, uint32_t step, double *values,
                                             double *room)
@@ -165,7 +167,7 @@ __device__ __noinline__ void transform_axis(const double *m, uint32_t n, uint32_
     __syncthreads();
 }
 
-// One axis of a block.
+// Transforms one axis of a block.
 template <int axis, bool back>
 __device__ __forceinline__ void transform(const bb_transform_encoding &task,
                                           const block_shape &block, double *values, double *room)
@@ -181,8 +183,8 @@ __device__ __forceinline__ void transform(const bb_transform_encoding &task,
     transform_axis(m, size[axis], lines, after, step, values, room);
 }
 
-// Values of a block times the factors of their rows; returns how many of this thread's are not
-// finite.
+// Loads the values of a block times the factors of their rows; returns how many of this thread's
+// are not finite.
 __device__ __forceinline__ unsigned gather(const bb_transform_encoding &task,
                                            const block_shape &block, const strip_rows &rows,
                                            double *values)
@@ -191,7 +193,7 @@ __device__ __forceinline__ unsigned gather(const bb_transform_encoding &task,
     const uint32_t depth = block.size[2];
     const uint32_t pairs = block.rows * depth;
     const double *source = task.source.values + block.column(task);
-    uint32_t across = 1; // threads of a line, a power of two
+    uint32_t across = 1; // threads per line, a power of two
     while (across < width && across < lanes) {
         across *= 2;
     }
@@ -235,7 +237,8 @@ __device__ __forceinline__ unsigned gather(const bb_transform_encoding &task,
     return bad;
 }
 
-// Whole multiples of the step in the place of coefficients; returns how many have none.
+// Quantises the coefficients in place to multiples of the step; returns how many cannot be
+// represented.
 __device__ unsigned quantise(const bb_transform_encoding &task, const block_shape &block,
                              double *values)
 {
@@ -252,12 +255,12 @@ __device__ unsigned quantise(const bb_transform_encoding &task, const block_shap
 
 constexpr int warps = threads / lanes;
 
-// Words of a block as bb_transform_pack has them.
+// Words of a block in the format of bb_transform_pack.
 struct packer {
-    uint8_t code[BB_TRANSFORM_GROUPS];   // of a group, 0: none
-    uint8_t active[BB_TRANSFORM_GROUPS]; // codes of those that have one
+    uint8_t code[BB_TRANSFORM_GROUPS];   // bits of a group, 0: none
+    uint8_t active[BB_TRANSFORM_GROUPS]; // number of preceding codes of nonempty groups
     uint16_t number[BB_TRANSFORM_GROUPS];
-    uint32_t begin[BB_TRANSFORM_GROUPS]; // words of groups before
+    uint32_t begin[BB_TRANSFORM_GROUPS]; // words of the preceding groups
     uint32_t scratch[warps][lanes];
     uint32_t count, total;
     unsigned long long place;
@@ -276,7 +279,7 @@ __device__ int bits_of(uint32_t magnitudes)
     return magnitudes == 0 ? 0 : lanes - __clz(static_cast<int>(magnitudes));
 }
 
-// Codes of all groups, and where their words begin.
+// Codes of all groups, and offsets of their words.
 __device__ void measure(const bb_transform_encoding &task, const block_shape &block,
                         const double *values, uint32_t groups, packer &work)
 {
@@ -299,7 +302,7 @@ __device__ void measure(const bb_transform_encoding &task, const block_shape &bl
             const int code = g < groups ? work.code[g] : 0;
             const unsigned present = __ballot_sync(all_lanes, code != 0);
             const uint32_t width = code != 0 ? static_cast<uint32_t>(bb_transform_width(code)) : 0;
-            uint32_t sum = width; // of the lanes up to this one
+            uint32_t sum = width; // inclusive prefix over the lanes
             for (int step = 1; step < lanes; step *= 2) {
                 const uint32_t before = __shfl_up_sync(all_lanes, sum, step);
                 sum += static_cast<int>(threadIdx.x) >= step ? before : 0;
@@ -322,7 +325,7 @@ __device__ void measure(const bb_transform_encoding &task, const block_shape &bl
     __syncthreads();
 }
 
-// Takes a place for `words` words and notes it; every thread has it after the call.
+// Reserves `words` words and records their location, which every thread has after the call.
 __device__ uint32_t *take_place(const bb_transform_encoding &task, uint32_t words, size_t record,
                                 packer &work)
 {
@@ -392,7 +395,7 @@ __device__ void pack(const bb_transform_encoding &task, const block_shape &block
     }
 }
 
-// Threads of a row of the block, neighbours, and which of them this one is.
+// Adjacent threads that share a row of the block, and the index of this one.
 struct row_share {
     uint32_t parts, part, row;
 
@@ -448,7 +451,7 @@ __device__ __forceinline__ void compare(const bb_transform_encoding &task, const
     }
 }
 
-// Coefficients by frequency of the rows, of a strip; whether a block has any.
+// Sums of coefficients by frequency of the rows, for a strip; and whether a block has any.
 struct spectrum {
     unsigned long long sums[BB_TRANSFORM_ROWS];
     uint32_t counts[BB_TRANSFORM_ROWS];
@@ -462,7 +465,7 @@ struct spectrum {
         }
     }
 
-    // Adds a block in whole numbers, in any order.
+    // Adds a block in integers, so that the order does not matter.
     __device__ void add(const bb_transform_encoding &task, const block_shape &block,
                         const double *values, const packer &work)
     {
@@ -487,7 +490,7 @@ struct spectrum {
         __syncthreads();
     }
 
-    // Counts of a line of blocks, which begin anew.
+    // Counts of a line of blocks, reset for each line.
     __device__ void flush_counts(const bb_transform_encoding &task, uint32_t group, uint32_t line)
     {
         const uint32_t rows = task.length[0] * task.length[1];
@@ -515,14 +518,14 @@ struct spectrum {
     }
 };
 
-constexpr int path_cells = 8; // of a thread at a time
+constexpr int path_cells = 8; // per thread at a time
 
-// Squares of |T_r|' |q| of this thread's share of its row, over all of the row's threads.
+// Squares of |T_r|' |q| for this thread's share of its row, summed over all of the row's threads.
 __device__ double path_squares(const bb_transform_encoding &task, const block_shape &block,
                                const row_share &share, const double *values, const spectrum &known)
 {
     const uint32_t *size = block.size;
-    const uint32_t cells = size[2] * block.pitch; // with the padding, which is 0
+    const uint32_t cells = size[2] * block.pitch; // including the padding, which is 0
     const double *lines = task.bases + task.basis[0][block.kind & 1u][0];
     const double *columns = task.bases + task.basis[1][block.kind >> 1 & 1u][0];
     const uint32_t line_pitch = (size[0] + 7) / 8 * 8;
@@ -569,22 +572,22 @@ __device__ void add_path(const bb_transform_encoding &task, const block_shape &b
     path.largest = fmax(path.largest, size);
 }
 
-// Shared memory of a strip in addition to its values, and of its rows.
+// Shared memory of a strip and of its rows, in addition to the values.
 struct strip_work {
     packer *words;
     spectrum *known;
     const strip_rows *rows;
     bb_transform_path path;
-    bool again; // once more for the errors alone
+    bool again; // again for the errors only
 };
 
-// Codes one block of the mesh and leaves what it decodes to.
+// Encodes one block of the mesh and leaves its decoded values.
 __device__ void code_block(const bb_transform_encoding &task, const block_shape &block,
                            size_t record, const row_share &share, double *values, strip_work &work,
                            bool &poisoned)
 {
     double *room = values + task.padded;
-    __syncthreads(); // the block before has been read
+    __syncthreads(); // the previous block has been read
     unsigned bad = gather(task, block, *work.rows, values);
     poisoned = __syncthreads_or(bad != 0) != 0;
     if (!poisoned) {
@@ -614,7 +617,7 @@ __device__ void code_block(const bb_transform_encoding &task, const block_shape 
         add_path(task, block, share, values, *work.known, work.path);
         __syncthreads();
     }
-    // The order of the host's decoder.
+    // Same order as the host's decoder.
     transform<BB_TRANSFORM_ROW_COLUMNS, true>(task, block, values, room);
     transform<BB_TRANSFORM_LINES, true>(task, block, values, room);
     transform<BB_TRANSFORM_COLUMNS, true>(task, block, values, room);
@@ -637,7 +640,7 @@ __device__ double largest_part(double value, uint32_t parts)
     return value;
 }
 
-// Errors of a row over a strip, without its count; all threads of a row have them.
+// Errors of a row over a strip, without its count, in all threads of the row.
 __device__ bb_stream_errors sum_parts(const encoder::lane_errors &errors, uint32_t parts)
 {
     bb_stream_errors out;
@@ -679,7 +682,7 @@ __global__ void __launch_bounds__(threads, 4)
     strip_work work = {&words, &known, &own, {0.0, 0.0, 0.0}, false};
     own.take(task, rows);
     known.start();
-    // Twice where sums of some row need a unit of their own, as bb_error_norms_add has them.
+    // Runs twice if sums of some row need a separate unit, like bb_error_norms_add.
     while (more) {
         encoder::lane_errors errors;
         errors.start();

@@ -10,18 +10,18 @@ typedef struct product {
     const bb_coded_matrix *matrix;
     const bb_transform_plan *plan;
     bb_gemv_arithmetic arithmetic;
-    bb_index band, bands;    // touched
-    bb_index strips, across; // of blocks down the mesh, and blocks of a line of rows
-    bb_index row, rows;      // wanted
+    bb_index band, bands;    // bands with requested rows
+    bb_index strips, across; // blocks down the mesh, and blocks per line of rows
+    bb_index row, rows;      // requested rows
     bb_index block_rows;     // of a whole block
     const double *x;
-    double *transformed; // [columns], block by block
+    double *transformed; // [columns] transform of x, block by block
     bool *finite;        // [strips]
     double *sums;        // [bands][across][strips][block_rows]
     double *y;
 } product;
 
-// The first value of a block of the mesh in x^: strips follow each other, and so do their blocks.
+// Offset in x^ of a block of the mesh: strips are consecutive, and so are their blocks.
 static bb_index place_of(const product *work, const bb_transform_block *block)
 {
     return block->first[BB_TRANSFORM_LINES] * work->plan->extent[BB_TRANSFORM_COLUMNS] +
@@ -81,7 +81,7 @@ static void add_group(const bb_gemv_arithmetic *how, const bb_transform_reader *
     }
 }
 
-// One block of rows by one strip of the mesh.
+// Multiplies one block of rows by one strip of the mesh.
 static void multiply_strip(const product *work, bb_index index)
 {
     const bb_transform_plan *plan = work->plan;
@@ -114,7 +114,7 @@ static bb_status multiply_strips(bb_queue *queue, bb_index begin, bb_index end, 
     return BB_OK;
 }
 
-// Sums of the strips of a block of rows, transformed back; wanted rows go to y.
+// Sums the strips of a block of rows and transforms back; requested rows are written to y.
 static void finish(const product *work, bb_index index)
 {
     const bb_transform_plan *plan = work->plan;

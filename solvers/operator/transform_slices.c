@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the coefficients of a transform matrix other than 0 lie on a device: by panel, and in slices
+// Layout on a device of the nonzero coefficients of a transform matrix: by panel, and in slices
 // that a warp reads (transform_stream.h).
 #include "core/memory.h"
 #include "solvers/operator/transform_stream.h"
@@ -10,7 +10,7 @@
 
 enum {
     LANES = BB_TRANSFORM_LANES,
-    DEPTH = 4, // chunks that a lane should take
+    DEPTH = 4, // target number of chunks per lane
     CHUNK_WORDS = BB_TRANSFORM_CHUNK_WORDS,
     NARROW_LEAST = -32,
     NARROW_MOST = 31,
@@ -22,14 +22,14 @@ typedef struct entry {
     int32_t quotient;
 } entry;
 
-// One frequency of a block of rows: its entries, narrow ones first, and who takes them.
+// One frequency of a block of rows: its entries, narrow ones first, and its lanes.
 typedef struct frequency {
     const entry *entries;
     uint32_t narrow, others; // entries
     bb_transform_lane lane;
 } frequency;
 
-// Some panels of a band, on one thread.
+// Builder for some panels of a band, on one thread.
 typedef struct builder {
     const bb_coded_matrix *matrix;
     const bb_transform_plan *plan;
@@ -58,7 +58,7 @@ static bool is_narrow(int32_t quotient)
     return quotient >= NARROW_LEAST && quotient <= NARROW_MOST;
 }
 
-// Coefficients other than 0 of a block of rows and a panel; -1: one of its blocks is poisoned.
+// Finds the nonzero coefficients of a block of rows and a panel; -1: one of its blocks is poisoned.
 static bb_index find(const builder *work, bb_index band, bb_index across, bb_index panel)
 {
     const bb_transform_shape *shape = work->shape;
@@ -73,7 +73,8 @@ static bb_index find(const builder *work, bb_index band, bb_index across, bb_ind
             return -1;
         }
         while (bb_transform_next(&reader)) {
-            for (int i = 0; i < reader.count; ++i) { // most are 0: a branch would be missed
+            for (int i = 0; i < reader.count;
+                 ++i) { // no branch: most are 0, so it would be mispredicted
                 work->found[count] =
                     (entry){reader.order[i].row, (uint32_t)j * shape->cells + reader.order[i].cell,
                             reader.quotient[i]};
@@ -93,8 +94,8 @@ static int compare(const void *first, const void *second)
     return lanes != 0 ? lanes : chunks != 0 ? chunks : (int)a->lane.row - (int)b->lane.row;
 }
 
-// Sorts what was found by frequency and width. More lanes first, so that lanes of a frequency start
-// at a multiple of their number.
+// Sorts the entries found by frequency and width. Frequencies with more lanes come first, so that
+// each starts at a multiple of its number of lanes.
 static bb_index sort(const builder *work, bb_index count, frequency *out)
 {
     uint32_t first[2 * BB_TRANSFORM_ROWS + 1] = {0};
@@ -161,7 +162,8 @@ static void write_chunk(const frequency *mode, uint32_t number, uint32_t out[CHU
     }
 }
 
-// One slice: the lanes of `count` frequencies, and their chunks as a warp reads them.
+// Builds one slice: the lanes of `count` frequencies, and their chunks in the order of the warp's
+// reads.
 static bb_status add_slice(builder *work, uint32_t group, const frequency *mode, bb_index count)
 {
     bb_status status = BB_OK;
@@ -195,7 +197,7 @@ done:
     return status;
 }
 
-// Slices of a block of rows and a panel.
+// Builds the slices of a block of rows and a panel.
 static bb_status add_group(builder *work, bb_index band, bb_index across, bb_index panel)
 {
     bb_status status = BB_OK;

@@ -19,11 +19,11 @@ struct bb_transform_stream {
     void *chunks, *slices, *lanes, *firsts, *basis, *parts; // on the device
 };
 
-// Parts of a matrix in the order in which they lie.
+// Parts of a matrix in storage order.
 typedef struct building {
     bb_transform_stream *stream;
     const bb_coded_matrix *matrix;
-    bb_transform_part *parts; // [bands][parts of a band]
+    bb_transform_part *parts; // [bands][parts per band]
     bb_index part_count;
 } building;
 
@@ -35,7 +35,7 @@ static bb_index fill_up(bb_index count, bb_index step)
 static bb_status copy(bb_transform_stream *stream, const void *source, size_t bytes, void **target)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_device_allocate(stream->device, bytes + 16, target)); // none of them is empty
+    BB_TRY(bb_device_allocate(stream->device, bytes + 16, target)); // allocations must not be empty
     if (bytes > 0) {
         BB_TRY(bb_device_upload(stream->device, *target, source, bytes));
         BB_TRY(bb_device_wait(stream->device));
@@ -44,7 +44,7 @@ done:
     return status;
 }
 
-// Matrix of a transform of cells, and of one back of rows.
+// Matrix of a forward transform of cells, and of an inverse one of rows.
 static const double *basis_of(const bb_transform_plan *plan, int axis, int rest)
 {
     const bb_transform_basis *basis = &plan->basis[axis][rest];
@@ -79,7 +79,7 @@ done:
     return status;
 }
 
-// Counts chunks and slices of a part from the matrix's first on, and notes where its panels begin.
+// Adds the chunks and slices of a part to the matrix's counts, and records where its panels start.
 static bb_status shift_part(const building *all, bb_index index, bb_index chunks, bb_index slices)
 {
     bb_status status = BB_OK;
@@ -90,7 +90,7 @@ static bb_status shift_part(const building *all, bb_index index, bb_index chunks
     bb_transform_slice *slice = part->slices.items;
     BB_REQUIRE(chunks + part->chunks.count < UINT32_MAX &&
                    slices + part->slices.count < UINT32_MAX / LANES,
-               BB_UNSUPPORTED, "transform matrix of %td chunks on a GPU, expected up to 2^32",
+               BB_UNSUPPORTED, "transform matrix on a GPU: %td chunks, expected at most 2^32",
                chunks + part->chunks.count);
     for (bb_index i = 0; i < part->slices.count; ++i) {
         slice[i].chunk += (uint32_t)chunks;
@@ -102,12 +102,12 @@ done:
     return status;
 }
 
-// A list of all parts on its way to the device; `list_of` is where a part has it.
+// One list of all parts for the upload; `list_of` selects it in a part.
 typedef struct packing {
     const building *all;
     size_t list_of;
     unsigned char *items;
-    size_t *begin; // [parts] bytes before a part's
+    size_t *begin; // [parts] byte offset of each part
 } packing;
 
 static const bb_transform_list *list_at(const packing *work, bb_index part)
@@ -227,7 +227,7 @@ bb_status bb_transform_stream_create(bb_device *device, const bb_coded_matrix *m
     *out = NULL;
     BB_REQUIRE(bb_coded_matrix_columns(matrix) < (bb_index)UINT32_MAX &&
                    bb_coded_matrix_rows(matrix) < (bb_index)UINT32_MAX,
-               BB_UNSUPPORTED, "transform matrix of %td x %td on a GPU, expected less than 2^32",
+               BB_UNSUPPORTED, "transform matrix on a GPU: %td x %td, expected less than 2^32 each",
                bb_coded_matrix_rows(matrix), bb_coded_matrix_columns(matrix));
     BB_TRY(BB_ZEROED(1, &stream));
     stream->device = device;
@@ -268,7 +268,7 @@ bool bb_transform_stream_alike(const bb_transform_stream *one, const bb_transfor
     return memcmp(&one->shape, &other->shape, sizeof one->shape) == 0;
 }
 
-// Slices of a panel over the matrices and bands of a task.
+// Number of slices of a panel over the matrices and bands of a task.
 static uint32_t slices_of(const bb_transform_stream *const *streams, const bb_transform_task *task,
                           uint32_t panel)
 {
@@ -283,8 +283,8 @@ static uint32_t slices_of(const bb_transform_stream *const *streams, const bb_tr
     return count;
 }
 
-// Panels of more slices than `most` get help; the least `most`, in steps, for which there is enough
-// of it.
+// Panels with more slices than `most` get helper blocks; finds the smallest `most`, in steps, for
+// which there are enough helpers.
 static void add_helpers(const bb_transform_stream *const *streams, bb_transform_task *task)
 {
     const uint32_t panels = task->shape.panels;

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Transformed blocks on a GPU: y = C x in two launches, with C as those coefficients of
-// precision/codecs/transform.h that are not 0, and nothing of it decoded.
+// Transformed blocks on a GPU: y = C x in two launches, with C as the nonzero coefficients of
+// precision/codecs/transform.h, never decoded.
 //
-// First: a block takes a panel of up to 1024 cells, blocks of the mesh that lie apart
-// (below); a near field is in single blocks of the mesh, whose
-// panels are shared by several. It transforms their x into shared memory, once for all matrices of
-// the launch; its warps multiply slices of coefficients with it, and the sums of each block of rows
-// are transformed back, which is linear and so may come before panels are summed. Second: four rows
-// of a block are summed over the panels. Sums are those of a lane in the order of its entries, of
-// the lanes that share a row as a tree, of panels ascending by 64 and then a tree: all of it fixed
-// by the storage, whatever ran when. x^ is rounded to the format of products; transforms, sums over
-// lanes and panels are in fp64 whatever the format of sums.
+// First launch: a thread block processes a panel of up to 1024 cells, made of blocks of the mesh
+// that are far apart (below); a near field is confined to single blocks of the mesh, and several
+// thread blocks share its panels. The thread block transforms x of the panel into shared memory,
+// once for all matrices of the launch, and its warps multiply slices of coefficients by it. The
+// sums of each block of rows are transformed back, which is linear and may therefore precede the
+// sum over panels. Second launch: four rows of a block are summed over the panels. Sums are those
+// of a lane in the order of its entries, of the lanes that share a row as a tree, of panels
+// ascending by 64 and then a tree: the storage alone fixes the order. x^ is rounded to the format
+// of products; transforms, sums over lanes and over panels are in fp64 whatever the format of sums.
 //
-// Storage. Of a block of rows and a panel, every frequency of the rows has its coefficients in
-// chunks of 16 bytes: 8 entries of a cell (10 bits) and a quotient of 6 bits, 4 of 22 bits, or, in
+// Storage. For a block of rows and a panel, every row frequency has its coefficients in chunks of
+// 16 bytes: 8 entries of a cell (10 bits) and a quotient of 6 bits, 4 of 22 bits, or, in
 // frequencies that have wider ones, 2 of 32 bits. A slice is 32 lanes with the chunks of some
-// frequencies, 1, 2, 4 ... 32 neighbouring lanes each, chunks in the order in which a warp reads
+// frequencies, 1, 2, 4 ... 32 adjacent lanes each, with chunks in the order in which a warp reads
 // them.
 //
-// Why not the packed words of a group of 32: of the response with burls of bench/ at its
-// tolerance 17 % of all coefficients are in groups that are kept, but 2.45 % are not 0. Entries
-// take as many bytes (0.57 bits a value of entries and 0.1 of fill and lanes against 0.78 with the
-// index) and a seventh of the products.
+// The packed words of a group of 32 are not used. For the response with burls of bench/ at its
+// tolerance 17 % of all coefficients are in groups that are stored, but only 2.45 % are nonzero.
+// Entries need as many bytes (0.57 bits per value of entries and 0.1 of padding and lanes, compared
+// with 0.78 with the index) and a seventh of the products.
 //
-// Predicted time for 378 rows in two bands of 9 lines, of 512 x 500 cells, on an H200 (4.3
-// TB/s), counted there: 2.37e6 coefficients, 6.1 MB of chunks with their fill, 0.8 MB of slices and
-// lanes, x 1.0 MB: 7.9 MB, 1.8 us of reading. 267 panels of 960 cells and 42 blocks that help,
-// three on a multiprocessor; 22 slices a panel, 26 in the fullest block. Instructions: 10 an entry,
-// 0.9 us. Shared memory: words of x^ at 2.3 cycles a warp, 1.4 us, and 0.9 for transforms of x, all
-// of it beside the reading of other blocks. Latency of one product alone: launch 2, where slices
-// begin, lanes, chunks 2.3, x 0.8, its transform 0.4, four slices a warp 1.3, rows back 0.3, panels
-// 1.2: 8.3 us predicted, 28 found; in a row of products 5 predicted, 22 found
-// (docs/lab/performance.md, section 7).
+// Predicted time for 378 rows in two bands of 9 lines, of 512 x 500 cells, on an H200 (4.3 TB/s),
+// counted there: 2.37e6 coefficients, 6.1 MB of chunks with padding, 0.8 MB of slices and lanes, x
+// 1.0 MB: 7.9 MB, 1.8 us of reading. 267 panels of 960 cells and 42 helper blocks, three per
+// multiprocessor; 22 slices per panel, 26 in the fullest block. Instructions: 10 per entry, 0.9 us.
+// Shared memory: words of x^ at 2.3 cycles per warp, 1.4 us, and 0.9 for transforms of x, all
+// overlapped with the reading of other blocks. Latency of a single product: launch 2, slice
+// offsets, lanes and chunks 2.3, x 0.8, its transform 0.4, four slices per warp 1.3, inverse
+// transform of rows 0.3, panels 1.2: predicted 8.3 us, measured 28. Within a sequence of products
+// predicted 5, measured 22 (docs/lab/performance.md, section 7).
 #ifndef BB_SOLVERS_OPERATOR_TRANSFORM_STREAM_H
 #define BB_SOLVERS_OPERATOR_TRANSFORM_STREAM_H
 
@@ -44,39 +44,40 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Index arithmetic, for host and device: blocks of the mesh in a panel, work of one thread in a
-// transform of a few short axes, and words of coefficients.
+// Index arithmetic, for host and device: blocks of the mesh in a panel, work items of the threads
+// in a transform of a few short axes, and words of coefficients.
 //
-// A panel has every `panels`-th block of the mesh: a near field is spread over all of them.
-// Frequencies of its blocks stand after one another in shared memory, `cells` a block, and a
-// coefficient names its own by 10 bits.
+// A panel has every `panels`-th block of the mesh, so that a near field is spread over all panels.
+// Frequencies of its blocks are consecutive in shared memory, `cells` per block, and a coefficient
+// refers to its own by 10 bits.
 
 enum {
-    BB_TRANSFORM_PANEL_CELLS = 1024, ///< most of a panel
+    BB_TRANSFORM_PANEL_CELLS = 1024, ///< largest size of a panel
     BB_TRANSFORM_CELL_BITS = 10,
-    BB_TRANSFORM_NARROW = 8, ///< entries of 16 bytes
+    BB_TRANSFORM_NARROW = 8, ///< entries per 16 bytes
     BB_TRANSFORM_WIDER = 4,
     BB_TRANSFORM_LONG = 2,
-    BB_TRANSFORM_TILE = 4, ///< frequencies of a thread
+    BB_TRANSFORM_TILE = 4, ///< frequencies per thread
     BB_TRANSFORM_LANES = 32,
 };
 
-/// Lengths along the row grid's lines and columns and the mesh's, in whole, of a block, and blocks.
+/// Total lengths along the row grid's lines and columns and the mesh's, lengths of a block, and
+/// numbers of blocks.
 typedef struct bb_transform_shape {
     uint32_t extent[4], length[4], count[4];
-    uint32_t panels, panel_blocks; ///< panel_blocks: most of a panel
+    uint32_t panels, panel_blocks; ///< panel_blocks: largest number per panel
     uint32_t cells, block_rows;    ///< of a whole block
 } bb_transform_shape;
 
 /// Matrices [n][pitch] along each axis for whole and for shorter blocks, out[k] = sum in[i]
-/// M[i][k]: the transform of cells, and of rows its inverse. Rows are filled up to a pitch of 8 or
+/// M[i][k]: the transform of cells, and the inverse one of rows. Rows are padded to a pitch of 8 or
 /// more.
 typedef struct bb_transform_bases {
     uint32_t first[4][2], pitch[4][2];
-    uint32_t values; ///< of all
+    uint32_t values; ///< of all matrices
 } bb_transform_bases;
 
-/// Length of block `start` along an axis.
+/// Length of block `index` along an axis.
 BB_DEVICE_FUNCTION
 uint32_t bb_transform_stream_size(const bb_transform_shape *shape, int axis, uint32_t index)
 {
@@ -84,7 +85,7 @@ uint32_t bb_transform_stream_size(const bb_transform_shape *shape, int axis, uin
     return rest < shape->length[axis] ? rest : shape->length[axis];
 }
 
-/// Some frequencies, or values, that one thread has made: `count` of them, `step` apart.
+/// Frequencies, or values, computed by one thread: `count` of them, `step` apart.
 typedef struct bb_transform_quad {
     double value[BB_TRANSFORM_TILE];
     uint32_t start, step, count;
@@ -122,7 +123,7 @@ uint32_t bb_transform_stream_tiles(uint32_t n)
     return (n + BB_TRANSFORM_TILE - 1) / BB_TRANSFORM_TILE;
 }
 
-/// Threads' work in reading a panel's x, and in either pass over it.
+/// Number of work items for reading a panel's x, and for either pass over it.
 BB_DEVICE_FUNCTION
 uint32_t bb_transform_stream_cell_works(const bb_transform_shape *shape, int axis)
 {
@@ -130,7 +131,7 @@ uint32_t bb_transform_stream_cell_works(const bb_transform_shape *shape, int axi
            shape->length[5 - axis];
 }
 
-/// Where value `work` < panel_blocks cells of a panel lies in x and in shared memory.
+/// Location in x and in shared memory of value `work` < panel_blocks cells of a panel.
 BB_DEVICE_FUNCTION
 bool bb_transform_stream_cell(const bb_transform_shape *shape, uint32_t panel, uint32_t work,
                               uint32_t *of_x, uint32_t *cursor)
@@ -151,8 +152,8 @@ bool bb_transform_stream_cell(const bb_transform_shape *shape, uint32_t panel, u
     return true;
 }
 
-/// One of bb_transform_stream_cell_works of an axis of the mesh: lines first, which turns a block's
-/// lines and columns over, then columns, which turns them back.
+/// Work item of bb_transform_stream_cell_works along an axis of the mesh: lines first, which
+/// transposes a block, then columns, which transposes it back.
 BB_DEVICE_FUNCTION
 bb_transform_quad bb_transform_stream_along_cells(const bb_transform_shape *shape,
                                                   const bb_transform_bases *bases,
@@ -181,14 +182,14 @@ bb_transform_quad bb_transform_stream_along_cells(const bb_transform_shape *shap
     return out;
 }
 
-/// Threads' work in either pass back over `groups` blocks of rows.
+/// Number of work items in either inverse pass over `groups` blocks of rows.
 BB_DEVICE_FUNCTION
 uint32_t bb_transform_stream_row_works(const bb_transform_shape *shape, int axis, uint32_t groups)
 {
     return bb_transform_stream_tiles(shape->length[axis]) * groups * shape->length[1 - axis];
 }
 
-/// The block of rows of a piece of work, and which output of the other axis it is for.
+/// Block of rows of a work item, and its output index along the other axis.
 BB_DEVICE_FUNCTION
 void bb_transform_stream_row_work(const bb_transform_shape *shape, int axis, uint32_t groups,
                                   uint32_t work, uint32_t *group, uint32_t *c, uint32_t *k)
@@ -198,8 +199,8 @@ void bb_transform_stream_row_work(const bb_transform_shape *shape, int axis, uin
     *k = work / shape->length[1 - axis] / groups * BB_TRANSFORM_TILE;
 }
 
-/// The same for rows, whose block `group` counts the bands' blocks one after another: lines first,
-/// from sums [row lines][row columns] to [row columns][lines], then columns, to [lines][columns].
+/// The same for rows; `group` counts the blocks of all bands consecutively. Lines first, from sums
+/// [row lines][row columns] to [row columns][lines], then columns, to [lines][columns].
 BB_DEVICE_FUNCTION
 bb_transform_quad bb_transform_stream_along_rows(const bb_transform_shape *shape,
                                                  const bb_transform_bases *bases,
@@ -220,7 +221,7 @@ bb_transform_quad bb_transform_stream_along_rows(const bb_transform_shape *shape
     return out;
 }
 
-/// Row of the matrix of value `start` of a block of rows.
+/// Row of the matrix of value `index` of a block of rows.
 BB_DEVICE_FUNCTION
 uint64_t bb_transform_stream_row(const bb_transform_shape *shape, uint32_t group, uint32_t index)
 {
@@ -230,9 +231,9 @@ uint64_t bb_transform_stream_row(const bb_transform_shape *shape, uint32_t group
     return line * shape->extent[1] + across * shape->length[1] + index % width;
 }
 
-/// What a lane of a slice does: some of the chunks of one frequency of a block's rows, which 1 to
-/// 32 neighbouring lanes take in turn. Bits: row 8, log2 lanes 3, chunks of narrow entries 8, of
-/// others 10; then whether those are long, whether there is a row at all, and whether it is NaN.
+/// Descriptor of a lane of a slice: some of the chunks of one frequency of a block's rows, which 1
+/// to 32 adjacent lanes process in turn. Bits: row 8, log2 lanes 3, chunks of narrow entries 8, of
+/// others 10; then flags: the others are long, there is a row, it is NaN.
 typedef struct bb_transform_lane {
     uint32_t row, log_lanes;
     uint32_t narrow, others; ///< chunks of the row
@@ -260,15 +261,15 @@ bb_transform_lane bb_transform_lane_of(uint32_t word)
     return lane;
 }
 
-/// The row's chunk that a lane takes in a step; there is one if it is below narrow + others.
+/// Chunk of the row for a lane in a step; it exists if it is below narrow + others.
 BB_DEVICE_FUNCTION
 uint32_t bb_transform_lane_chunk(const bb_transform_lane *lane, uint32_t index, uint32_t step)
 {
     return (step << lane->log_lanes) + (index & ((1U << lane->log_lanes) - 1U));
 }
 
-/// Entries: a cell of the panel in 10 bits below a quotient of 6, in 16 bits, or of 22, in 32; long
-/// ones are a word for each.
+/// Entries: a cell of the panel in 10 bits below a quotient of 6 bits, in 16 bits, or of 22, in 32;
+/// long ones use a word for each.
 BB_DEVICE_FUNCTION
 uint32_t bb_transform_stream_entry_cell(uint32_t entry)
 {
@@ -292,57 +293,58 @@ extern "C" {
 #endif
 
 enum {
-    BB_TRANSFORM_WARPS = 8,     ///< of a block of the first launch
-    BB_TRANSFORM_JOB_BANDS = 8, ///< of a launch
+    BB_TRANSFORM_WARPS = 8,     ///< per thread block of the first launch
+    BB_TRANSFORM_JOB_BANDS = 8, ///< per launch
     BB_TRANSFORM_JOBS = 3,
-    BB_TRANSFORM_HELPERS = 64, ///< blocks beside a panel's own, at most
-    BB_TRANSFORM_SUMS = 2048,  ///< frequencies of rows that a block of threads has at once
-    BB_TRANSFORM_BASES = 1024, ///< values of bases that it keeps
+    BB_TRANSFORM_HELPERS = 64, ///< most additional blocks for heavy panels
+    BB_TRANSFORM_SUMS = 2048,  ///< row frequencies that a thread block processes at a time
+    BB_TRANSFORM_BASES = 1024, ///< values of bases that it stores
 };
 
-/// 32 lanes of coefficients.
+/// Coefficients of 32 lanes.
 typedef struct bb_transform_slice {
-    uint32_t chunk; ///< its first, in 16 bytes
+    uint32_t chunk; ///< first chunk, in units of 16 bytes
     uint32_t group; ///< block of rows: band x blocks across + block
 } bb_transform_slice;
 
-/// Some rows of one matrix times a vector; addresses are the device's.
+/// Some rows of one matrix times a vector; all addresses are device addresses.
 typedef struct bb_transform_job {
     const uint32_t *chunks; ///< [][4]
     const bb_transform_slice *slices;
-    const uint32_t *lanes;  ///< [slices][32]
-    const uint32_t *firsts; ///< [bands][panels + 1] slices of a panel, from the first band touched
-    double *parts;          ///< workspace: [blocks][part_pitch]
-    double *y;              ///< [rows]
+    const uint32_t *lanes; ///< [slices][32]
+    const uint32_t
+        *firsts;   ///< [bands][panels + 1] first slice of a panel, from the first band used
+    double *parts; ///< workspace: [blocks][part_pitch]
+    double *y;     ///< [rows]
     double step;
 } bb_transform_job;
 
-/// What is launched together: matrices of one shape, the same rows of each.
+/// Task of one launch: matrices of one shape, the same rows of each.
 typedef struct bb_transform_task {
-    bb_stream_sums sums; ///< runs are a chunk's products
+    bb_stream_sums sums; ///< a run is the products of a chunk
     int count;
     bb_transform_shape shape;
     bb_transform_bases bases;
-    const double *basis; ///< all of them
+    const double *basis; ///< values of all bases
     const double *x;     ///< [columns], or NULL
-    const float *x_f32;  ///< the same, rounded, where `x` is NULL
-    uint64_t row;        ///< the first of the matrix
+    const float *x_f32;  ///< x rounded to fp32, used if `x` is NULL
+    uint64_t row;        ///< first row in the matrix
     uint32_t rows;
-    uint32_t band, bands; ///< touched
+    uint32_t band, bands; ///< bands used
     uint32_t part_pitch;
-    uint32_t blocks; ///< of the first launch: one a panel, then those that help a heavy one
-    uint32_t helps[BB_TRANSFORM_HELPERS]; ///< the panel of each of the latter
+    uint32_t blocks; ///< of the first launch: one per panel, then helpers of heavy panels
+    uint32_t helps[BB_TRANSFORM_HELPERS]; ///< panel of each helper
     bb_transform_job jobs[BB_TRANSFORM_JOBS];
 } bb_transform_task;
 
-/// Blocks of rows whose sums fit in shared memory at once, of each of the matrices.
+/// Number of row blocks whose sums fit in shared memory at the same time, per matrix.
 BB_DEVICE_FUNCTION
 uint32_t bb_transform_stream_groups_at_once(const bb_transform_task *task)
 {
     return BB_TRANSFORM_SUMS / ((uint32_t)task->count * task->shape.block_rows);
 }
 
-/// A block's panel, and which of its `shares` shares of the slices it takes.
+/// Panel of a thread block, and its share of the slices, one of `shares`.
 BB_DEVICE_FUNCTION
 void bb_transform_stream_share_of(const bb_transform_task *task, uint32_t block, uint32_t *panel,
                                   uint32_t *share, uint32_t *shares)
@@ -359,13 +361,13 @@ void bb_transform_stream_share_of(const bb_transform_task *task, uint32_t block,
     }
 }
 
-/// Where the slices of a panel begin and end for each matrix and band of a task.
+/// Slice ranges of a panel for each matrix and band of a task.
 typedef struct bb_transform_slices {
     uint32_t first[BB_TRANSFORM_JOBS * BB_TRANSFORM_JOB_BANDS];
     uint32_t past[BB_TRANSFORM_JOBS * BB_TRANSFORM_JOB_BANDS];
 } bb_transform_slices;
 
-/// Fills in one of the task's count x bands.
+/// Computes entry `which` of the task's count x bands.
 BB_DEVICE_FUNCTION
 void bb_transform_stream_find_slices(const bb_transform_task *task, uint32_t panel, uint32_t which,
                                      bb_transform_slices *out)
@@ -376,7 +378,7 @@ void bb_transform_stream_find_slices(const bb_transform_task *task, uint32_t pan
     out->past[which] = firsts[1];
 }
 
-/// Slice `index` of all of them; false past the last.
+/// Slice `index` over all ranges; returns false past the last.
 BB_DEVICE_FUNCTION
 bool bb_transform_slice_at(const bb_transform_task *task, const bb_transform_slices *slices,
                            uint32_t index, int *job, uint32_t *slice)
@@ -396,7 +398,7 @@ bool bb_transform_slice_at(const bb_transform_task *task, const bb_transform_sli
 
 enum { BB_TRANSFORM_CHUNK_WORDS = 4, BB_TRANSFORM_PART_PANELS = 16 };
 
-/// An array that grows.
+/// Growing array.
 typedef struct bb_transform_list {
     void *items;
     bb_index count, capacity;
@@ -406,11 +408,11 @@ typedef struct bb_transform_list {
 /// Chunks, slices and lanes of some panels of a band, counted from 0. Zero-initialise.
 typedef struct bb_transform_part {
     bb_transform_list chunks, slices, lanes;
-    uint32_t firsts[BB_TRANSFORM_PART_PANELS + 1]; ///< slices of its panels
+    uint32_t firsts[BB_TRANSFORM_PART_PANELS + 1]; ///< first slices of its panels
 } bb_transform_part;
 
-/// Lays out the panels of a band from `panel` on, at most BB_TRANSFORM_PART_PANELS, on the calling
-/// thread. Errors: BB_MEMORY. Release with bb_transform_part_release, on failure too.
+/// Builds the panels of a band from `panel` on, at most BB_TRANSFORM_PART_PANELS, on the calling
+/// thread. Errors: BB_MEMORY. Release with bb_transform_part_release, also on failure.
 BB_CHECKED bb_status bb_transform_part_build(const bb_coded_matrix *matrix,
                                              const bb_transform_shape *shape, bb_index band,
                                              bb_index panel, bb_transform_part *out);
@@ -418,25 +420,25 @@ void bb_transform_part_release(bb_transform_part *part);
 
 typedef struct bb_transform_stream bb_transform_stream;
 
-/// Copies a transform matrix to a device, with room for its sums. Errors: BB_MEMORY, BB_DEVICE,
+/// Copies a transform matrix to a device and allocates its sums. Errors: BB_MEMORY, BB_DEVICE,
 /// BB_UNSUPPORTED (more than 2^32 rows, columns or chunks).
 BB_CHECKED bb_status bb_transform_stream_create(bb_device *device, const bb_coded_matrix *matrix,
                                                 bb_transform_stream **out);
 void bb_transform_stream_destroy(bb_transform_stream **stream);
 
-/// Bytes of matrix that a product of all rows reads.
+/// Bytes of the matrix read by a product of all rows.
 size_t bb_transform_stream_bytes(const bb_transform_stream *stream);
 
-/// Whether a task may have both.
+/// True if both can be in one task.
 bool bb_transform_stream_alike(const bb_transform_stream *one, const bb_transform_stream *other);
 
-/// Rows from `row` on, as many of `rows` as a task has bands for, of `count` matrices that are
-/// alike; sums, x, x_f32 and every y are the caller's to fill in. Returns how many.
+/// Task for rows from `row` on, as many of `rows` as a task has bands for, with `count` compatible
+/// matrices; the caller sets sums, x, x_f32 and every y. Returns the number of rows.
 bb_index bb_transform_stream_task(const bb_transform_stream *const *streams, int count,
                                   bb_index row, bb_index rows, bb_transform_task *out);
 
-/// Queues a bb_transform_task on a queue; nothing waits, so that a stream that is being
-/// captured takes it. One task at a time uses a matrix's workspace.
+/// Queues a bb_transform_task; nothing waits, so a stream under capture can record it. A matrix's
+/// workspace serves one task at a time.
 bb_status bb_transform_stream_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows,
                                             void *arguments);
 

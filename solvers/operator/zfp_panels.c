@@ -14,15 +14,15 @@ struct bb_zfp_panels {
     void *scales, *sums; // on the device
 };
 
-// Streams on the host while they are indexed.
+// Streams on the host during indexing.
 typedef struct indexing {
     bb_index run_blocks;
     bb_zfp_stream *streams; // [bands]
     bb_zfp_index *indexes;  // [bands]
 } indexing;
 
-// Blocks of a run: 32 values for a lane, and in three and four dimensions one, which no two slabs
-// share.
+// Blocks per run: 32 values per lane; in three and four dimensions one block, so that no run
+// crosses slabs.
 static bb_index run_blocks_of(int dimensions)
 {
     static const bb_index blocks[] = {8, 2, 1, 1};
@@ -41,7 +41,7 @@ static bb_status read_streams(const bb_coded_matrix *matrix, bb_index bands, ind
     for (bb_index band = 0; band < bands; ++band) {
         bb_zfp_stream *stream = &work->streams[band];
         BB_TRY(bb_coded_matrix_zfp_stream(matrix, band, stream));
-        // Lines that the last band does not have lie in its blocks.
+        // Lines missing from the last band are padding in its blocks.
         stream->shape.nw = stream->shape.dimensions == 4 ? 4 : 1;
     }
     work->run_blocks = run_blocks_of(work->streams[0].shape.dimensions);

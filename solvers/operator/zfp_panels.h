@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A matrix in zfp on a GPU: y = C x by decoding and multiplying panel by panel (the architecture of
-// Bamakhrama et al., "decoded on the device, then applied"). Streams and run indexes lie on the
-// device as bb_zfp_decoder has them; decoded values never leave registers (3-D and 4-D: shared
-// memory of the warp), so nothing of the size of the matrix or of a part of it is written.
+// Bamakhrama et al., "decoded on the device, then applied"). Streams and run indexes are stored on
+// the device as for bb_zfp_decoder. Decoded values never leave registers (3-D and 4-D: shared
+// memory of the warp), so no decoded part of the matrix is written to memory.
 //
-// A warp takes a panel (below). In one and two dimensions a lane decodes a run of a
-// row's blocks and adds its products; in three and four a warp decodes a block, lane l has its
-// lines l and l + 32 of four values, which are of one row each, and keeps their sums. A panel
-// leaves a sum for each of its rows; a second kernel adds them and undoes the scale. Windows that
-// cut a slab decode all of it.
+// A warp processes a panel (below). In one and two dimensions a lane decodes a run of a row's
+// blocks and adds its products. In three and four dimensions a warp decodes a block; lane l has its
+// lines l and l + 32 of four values, each from one row, and accumulates their sums. A panel writes
+// a sum for each of its rows; a second kernel adds them and removes the scale. Windows that cut a
+// slab decode all of it.
 //
-// Values are those of the cpu, bit by bit. Order of the sums of a row: blocks ascending, in a block
-// the lines by y, values by x, then a tree over the lanes, panels in 32 strides, a tree. It depends
-// on the matrix's shape alone. Runs of fp32 products (bb_coded_operator_sum_in_runs) are those of a
-// block of a lane: 16 in two dimensions, 4 in others, which is as exact as longer ones.
+// Values are bit-identical to those on the cpu. Order of the sums of a row: blocks ascending, in a
+// block the lines by y, values by x, then a tree over the lanes, panels in 32 strides, a tree. It
+// depends on the matrix's shape only. Runs of fp32 products (bb_coded_operator_sum_in_runs) are
+// those of a lane within a block: 16 in two dimensions, 4 otherwise, which is as accurate as longer
+// ones.
 //
-// Predicted time, from zfp_decoder_cuda.cu: that kernel needs 1120 to 1320 instructions of a
-// warp for 512 values in two dimensions, 50 of them stores, and 0.33 ms on an H200 for 378 x 256000
-// values at 3.1 bits. Products have no stores; they have 4 loads of x, 16 products and 3 for the
-// sum of a run (one by one 16 conversions and 16 sums in fp64 more, at a quarter and half of the
-// rate). Panels of two groups are 47,000 warps for 3,700 places, so that the last ones cost 4 %;
-// the beginnings and ends of panels cost 3 %. So 0.34 to 0.36 ms predicted, one by one 0.38:
-// instructions bind, 45 MB of stream and index take 10 us, and the 387 MB of x that lanes ask for
-// come from the caches.
+// Predicted time, from zfp_decoder_cuda.cu: that kernel needs 1120 to 1320 instructions per warp
+// for 512 values in two dimensions, 50 of them stores, and 0.33 ms on an H200 for 378 x 256000
+// values at 3.1 bits. Products have no stores; they have 4 loads of x, 16 products and 3
+// instructions for the sum of a run (without runs 16 conversions and 16 sums in fp64 more, at a
+// quarter and half of the rate). Panels of two groups are 47,000 warps for 3,700 warp slots, so the
+// last wave costs 4 %; the beginnings and ends of panels cost 3 %. Predicted are thus 0.34 to 0.36
+// ms, without runs 0.38. Instructions are the bottleneck: 45 MB of stream and index take 10 us, and
+// the 387 MB of x requested by lanes come from the caches.
 #ifndef BB_SOLVERS_OPERATOR_ZFP_PANELS_H
 #define BB_SOLVERS_OPERATOR_ZFP_PANELS_H
 
@@ -34,31 +35,31 @@
 
 // Panels, in the common subset of C and CUDA.
 //
-// A slab is the rows that decode together: a row (1-D, 2-D), four rows of a line of the row grid
-// (3-D), four by four (4-D). Its values are `blocks` blocks that follow each other in the stream of
-// the slab's band. A panel is the part of a slab whose runs of blocks lie in BB_ZFP_PANEL_NARROW or
-// BB_ZFP_PANEL_WIDE groups of the index (32 runs): what a warp decodes and multiplies.
+// A slab is the set of rows that are decoded together: a row (1-D, 2-D), four rows of a line of the
+// row grid (3-D), four by four (4-D). Its values are `blocks` consecutive blocks in the stream of
+// the slab's band. A panel is the part of a slab whose runs of blocks are in BB_ZFP_PANEL_NARROW or
+// BB_ZFP_PANEL_WIDE groups of the index (32 runs). One warp decodes and multiplies it.
 
 enum {
-    BB_ZFP_PANEL_NARROW = 2, ///< groups of a panel in one and two dimensions, a lane a run
-    BB_ZFP_PANEL_WIDE = 1,   ///< in three and four, a warp a run
+    BB_ZFP_PANEL_NARROW = 2, ///< groups per panel in one and two dimensions, one run per lane
+    BB_ZFP_PANEL_WIDE = 1,   ///< in three and four dimensions, one run per warp
 };
 
 typedef struct bb_zfp_cut {
     int dimensions;
-    bb_index nx, ny;       ///< mesh that the columns are
-    bb_index line_rows;    ///< rows of a line of the row grid, 1 below three dimensions
-    bb_index band_rows;    ///< rows of a stream, the matrix's last may have fewer
-    bb_index band_slabs;   ///< slabs of a band
-    bb_index slab_rows;    ///< 1, 4 or 16, some of which may not be there
-    bb_index blocks;       ///< of a slab
+    bb_index nx, ny;       ///< mesh of the columns
+    bb_index line_rows;    ///< rows per line of the row grid, 1 below three dimensions
+    bb_index band_rows;    ///< rows per stream; the matrix's last may have fewer
+    bb_index band_slabs;   ///< slabs per band
+    bb_index slab_rows;    ///< 1, 4 or 16; some may not exist
+    bb_index blocks;       ///< per slab
     bb_index run_blocks;   ///< 1 in three and four dimensions: no run crosses slabs
-    bb_index runs;         ///< of a slab; its last may have fewer blocks
+    bb_index runs;         ///< per slab; its last may have fewer blocks
     bb_index panel_groups; ///< BB_ZFP_PANEL_NARROW or BB_ZFP_PANEL_WIDE
-    bb_index panels;       ///< of a slab, the last ones may be empty
+    bb_index panels;       ///< per slab; the last ones may be empty
 } bb_zfp_cut;
 
-/// Of a band with all its lines.
+/// Partition of a band with all its lines.
 BB_DEVICE_FUNCTION
 bb_zfp_cut bb_zfp_cut_of(const bb_zfp_shape *shape, bb_index run_blocks)
 {
@@ -76,17 +77,17 @@ bb_zfp_cut bb_zfp_cut_of(const bb_zfp_shape *shape, bb_index run_blocks)
     cut.run_blocks = run_blocks;
     cut.runs = (cut.blocks + run_blocks - 1) / run_blocks;
     cut.panel_groups = wide ? BB_ZFP_PANEL_WIDE : BB_ZFP_PANEL_NARROW;
-    // A slab's first run may be any of its group.
+    // A slab may start at any run of a group.
     const bb_index touched =
         wide ? (cut.runs + 2 * (group - 1)) / group : (cut.runs + group - 1) / group;
     cut.panels = (touched + cut.panel_groups - 1) / cut.panel_groups;
     return cut;
 }
 
-/// Runs [begin, end) of a band, none where `begin` is not below `end`.
+/// Runs [begin, end) of a band, empty unless `begin` is below `end`.
 typedef struct bb_zfp_panel {
     bb_index band;
-    bb_index first_run; ///< of the slab, in the band
+    bb_index first_run; ///< of the slab, within the band
     bb_index begin, end;
 } bb_zfp_panel;
 
@@ -105,7 +106,7 @@ bb_zfp_panel bb_zfp_panel_of(const bb_zfp_cut *cut, bb_index slab, bb_index pane
     return out;
 }
 
-/// A row's slab and its place among the slab's rows, z + 4 w.
+/// Slab of a row and its index among the slab's rows, z + 4 w.
 typedef struct bb_zfp_row_place {
     bb_index slab, row;
 } bb_zfp_row_place;
@@ -123,7 +124,7 @@ bb_zfp_row_place bb_zfp_row_place_of(const bb_zfp_cut *cut, bb_index row)
     return out;
 }
 
-/// Slabs that rows lie in: in four dimensions those of whole bands.
+/// Slabs that contain the rows; in four dimensions those of whole bands.
 typedef struct bb_zfp_slab_range {
     bb_index first, count;
 } bb_zfp_slab_range;
@@ -145,14 +146,14 @@ bb_zfp_slab_range bb_zfp_panels_slabs_of(const bb_zfp_cut *cut, bb_index row, bb
     return out;
 }
 
-/// Sums of panels that a product of so many slabs leaves.
+/// Number of panel sums written by a product of this many slabs.
 BB_DEVICE_FUNCTION
 bb_index bb_zfp_panels_place_count(const bb_zfp_cut *cut, bb_index slabs)
 {
     return slabs * cut->slab_rows * cut->panels;
 }
 
-/// Where the sum of a panel for a row goes, slabs counted from the product's first.
+/// Index of the sum of a panel for a row; slabs are counted from the product's first.
 BB_DEVICE_FUNCTION
 bb_index bb_zfp_panels_place_of(const bb_zfp_cut *cut, bb_index slab, bb_index row, bb_index panel)
 {
@@ -163,7 +164,7 @@ bb_index bb_zfp_panels_place_of(const bb_zfp_cut *cut, bb_index slab, bb_index r
 extern "C" {
 #endif
 
-/// One matrix of a product; addresses are the device's.
+/// One matrix of a product; all addresses are device addresses.
 typedef struct bb_zfp_operand {
     bb_zfp_words words;
     bb_zfp_settings settings;
@@ -171,18 +172,18 @@ typedef struct bb_zfp_operand {
     const uint64_t *bases;   ///< [bands][groups]
     const uint16_t *lengths; ///< [bands][groups][32], NULL: fixed rate
     const double *scales;    ///< [rows]; NaN: the row is poisoned
-    double *y;               ///< [rows wanted]
+    double *y;               ///< [requested rows]
 } bb_zfp_operand;
 
-/// Products of matrices of one shape and kind in one launch, the same rows of each.
+/// Products of matrices of one shape and kind in one launch, for the same rows.
 typedef struct bb_zfp_task {
     bb_zfp_cut cut;
-    bb_index groups; ///< of a band's index
+    bb_index groups; ///< per index of a band
     bool reversible;
     bb_stream_sums sums;
-    bb_index row, rows;      ///< wanted
-    bb_zfp_slab_range slabs; ///< that they lie in
-    const void *x;           ///< [columns] in the products' format, at 16 bytes
+    bb_index row, rows;      ///< requested rows
+    bb_zfp_slab_range slabs; ///< slabs that contain them
+    const void *x;           ///< [columns] in the products' format, aligned to 16 bytes
     int operands;
     bb_zfp_operand operand[BB_STREAM_OPERANDS];
     double *sums_of_panels; ///< workspace: [operands][bb_zfp_panels_place_count]
@@ -190,28 +191,28 @@ typedef struct bb_zfp_task {
 
 typedef struct bb_zfp_panels bb_zfp_panels;
 
-/// Copies a matrix of codec zfp to a device with an index that it makes, and takes room for
-/// products of all rows of it and of others like it, BB_STREAM_OPERANDS together. Errors:
-/// BB_INVALID (not encoded), BB_MEMORY (host or device), BB_DEVICE.
+/// Copies a zfp matrix to a device with an index that it builds, and allocates a workspace for
+/// products of all rows in up to BB_STREAM_OPERANDS compatible matrices. Errors: BB_INVALID (not
+/// encoded), BB_MEMORY (host or device), BB_DEVICE.
 BB_CHECKED bb_status bb_zfp_panels_create(bb_device *device, const bb_coded_matrix *matrix,
                                           bb_zfp_panels **out);
 void bb_zfp_panels_destroy(bb_zfp_panels **panels);
 
-/// Whether two matrices can be in one task.
+/// True if two matrices can be in one task.
 bool bb_zfp_panels_alike(const bb_zfp_panels *a, const bb_zfp_panels *b);
 
-/// A product of rows [row, row + rows) with the matrix as the only operand; sums, x and y are the
-/// caller's to fill in.
+/// Task for rows [row, row + rows) with the matrix as the only operand; the caller sets sums, x and
+/// y.
 bb_zfp_task bb_zfp_panels_task(const bb_zfp_panels *panels, bb_index row, bb_index rows);
 
-/// Bytes of matrix that a product of all rows reads: streams and indexes.
+/// Bytes of the matrix read by a product of all rows: streams and indexes.
 size_t bb_zfp_panels_bytes(const bb_zfp_panels *panels);
 
-/// Bits a value of the index of a matrix of variable rate, meshes and lines of whole blocks.
+/// Index bits per value of a matrix of variable rate, for meshes and lines of whole blocks.
 double bb_zfp_panels_index_bits(int dimensions);
 
-/// Queues a bb_zfp_task on a queue; nothing waits, so that a stream that is being captured
-/// takes it. One task at a time uses a matrix's workspace.
+/// Queues a bb_zfp_task; nothing waits, so a stream under capture can record it. A matrix's
+/// workspace serves one task at a time.
 bb_status bb_zfp_panels_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows,
                                       void *arguments);
 

@@ -12,7 +12,7 @@ constexpr int lanes = 32;
 constexpr int warps = 4;
 constexpr unsigned everyone = 0xffffffffu;
 
-// Ways to sum the products of a lane (bb_stream_sums), a block at a time.
+// Kinds of sums of the products of a lane (bb_stream_sums), one block at a time.
 struct wide_sum {
     using product = double;
     double total = 0.0;
@@ -73,8 +73,8 @@ __device__ __forceinline__ void load_four(const double *source, double (&out)[4]
     out[3] = b.y;
 }
 
-// A line of four values, of which `left` lie in the mesh. `whole`: lines of x begin at multiples of
-// 16 bytes and hold four values of every block.
+// A line of four values, of which `left` are inside the mesh. `whole`: lines of x are aligned to 16
+// bytes and have four values in every block.
 template <class Sum>
 __device__ __forceinline__ void add_line(const float *values, bb_index rest, bool is_whole,
                                          const typename Sum::product *x, Sum &sum)
@@ -121,13 +121,13 @@ template <int from> __device__ __forceinline__ double over_lanes(double sum)
     return sum;
 }
 
-// A warp's panel of an operand; slabs count from the task's first.
+// A warp's panel of an operand; slabs are counted from the task's first.
 struct panel_item {
     int operand;
     bb_index slab, panel;
 };
 
-// Warps side by side take the same panel of one slab after the other, so that x is at hand.
+// Neighbouring warps process the same panel of consecutive slabs, so that x is in the cache.
 __device__ __forceinline__ bool find_item(const bb_zfp_task &task, panel_item *out)
 {
     const bb_index item = static_cast<bb_index>(blockIdx.x) * warps + threadIdx.x / lanes;
@@ -145,7 +145,7 @@ __device__ __forceinline__ double *place_of(const bb_zfp_task &task, const panel
            bb_zfp_panels_place_of(&cut, item.slab, 0, item.panel);
 }
 
-// One and two dimensions: a lane a run.
+// One and two dimensions: one run per lane.
 template <class Sum, int dimensions, bool reversible>
 __global__ void __launch_bounds__(lanes *warps)
     multiply_narrow(const __grid_constant__ bb_zfp_task task)
@@ -190,8 +190,8 @@ __global__ void __launch_bounds__(lanes *warps)
     }
 }
 
-// Three and four: a warp a block, which is a run. A lane's lines are of one row, and in four
-// dimensions of another one that is eight rows of the slab further.
+// Three and four dimensions: a warp decodes a block, which is a run. A lane's lines belong to one
+// row, and in four dimensions also to a row of the slab eight further.
 template <class Sum, int dimensions, bool reversible>
 __global__ void __launch_bounds__(lanes *warps)
     multiply_wide(const __grid_constant__ bb_zfp_task task)
@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(lanes *warps)
     }
     near.turn(true);
     far.turn(true);
-    // The four lines of a row.
+    // Multiplies the four lines of a row.
     double sums[2] = {near.total, far.total};
 #pragma unroll
     for (int i = 0; i < (dimensions == 4 ? 2 : 1); ++i) {
@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(lanes *warps)
     }
 }
 
-// y from the sums of panels, a warp a row.
+// y from the sums of panels, one warp per row.
 __global__ void __launch_bounds__(lanes *warps) add_panels(const __grid_constant__ bb_zfp_task task)
 {
     const bb_zfp_cut &cut = task.cut;
@@ -324,7 +324,7 @@ extern "C" bb_status bb_zfp_panels_multiply_cuda(bb_queue *queue, bb_index, bb_i
     }
     if (items > static_cast<bb_index>(warps) * INT32_MAX) {
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "zfp: %td panels are too many for a grid", items);
+                             "zfp: %td panels exceed the grid size", items);
     }
     switch (task.sums) {
     case BB_STREAM_WIDE:
@@ -333,7 +333,7 @@ extern "C" bb_status bb_zfp_panels_multiply_cuda(bb_queue *queue, bb_index, bb_i
     case BB_STREAM_EACH:
         launch<each_sum>(task, blocks_of(items), stream);
         break;
-    default: // runs, and one run
+    default: // run lengths, and a single run
         launch<run_sum>(task, blocks_of(items), stream);
     }
     BB_CUDA_CHECK_LAUNCH();

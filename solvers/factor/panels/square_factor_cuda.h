@@ -10,8 +10,7 @@
 // the cluster:
 //     solve    L(i, k) = A(i, k) X_k^T goes to every rank, X(k, j) = -X_k Z(k, j), X_k = L_kk^-1
 //     update   A(i, c) -= L(i, k) L(c, k)^T and Z(c, j) += L(c, k) X(k, j), while the owner of
-//     block
-//              k + 1 updates it first, then factors and inverts it
+//              block k + 1 updates it first, then factors and inverts it
 // The critical path of a step is thus one factor of 32 columns and two small products.
 #ifndef BB_SOLVERS_FACTOR_PANELS_SQUARE_FACTOR_CUDA_H
 #define BB_SOLVERS_FACTOR_PANELS_SQUARE_FACTOR_CUDA_H

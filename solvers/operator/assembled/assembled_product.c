@@ -53,8 +53,8 @@ static bb_status run(bb_assembled_product *product, bb_index row, bb_index rows)
     return bb_kernel_context_run(product->context, &product->use, sizes, &first, product->blocks);
 }
 
-// The first use of a kernel compiles, on some devices when it runs: no product that is timed is the
-// first.
+// The first use of a kernel compiles it, on some devices at run time. One product is run here, so
+// that no timed product includes the compilation.
 static bb_status use_once(bb_assembled_product *product)
 {
     bb_status status = BB_OK;
@@ -89,7 +89,7 @@ bb_status bb_assembled_product_create(bb_kernel_context *context, const bb_coded
     product->word_bytes = (size_t)bb_format_describe(stored)->bytes;
     product->factor_bytes = (size_t)bb_format_describe(arithmetic.multiply)->bytes;
     BB_REQUIRE(product->rows <= INT32_MAX, BB_UNSUPPORTED,
-               "a matrix of %td rows in an assembled product, expected less than 2^31",
+               "assembled product: the matrix has %td rows, expected fewer than 2^31",
                product->rows);
     BB_TRY(copy_matrix(product, matrix));
     BB_TRY(use_once(product));

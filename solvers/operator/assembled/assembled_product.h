@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of a coded matrix by a kernel of the language (configs/kernels/gemv_mixed.kernel),
-// assembled for whatever device: one description for C, OpenCL and CUDA. Stored values are words of
-// fp64 or fp32. The order of the sums is the kernel's, the same on every device; products and sums
-// of one format are fused.
+// Products of a coded matrix by a kernel of the kernel language
+// (configs/kernels/gemv_mixed.kernel), assembled for any device: one description for C, OpenCL and
+// CUDA. Stored values are words of fp64 or fp32. The kernel determines the order of the sums, the
+// same on every device; products and sums of the same format are fused.
 #ifndef BB_SOLVERS_OPERATOR_ASSEMBLED_ASSEMBLED_PRODUCT_H
 #define BB_SOLVERS_OPERATOR_ASSEMBLED_ASSEMBLED_PRODUCT_H
 
@@ -13,9 +13,9 @@
 /// A matrix on a context's device.
 typedef struct bb_assembled_product bb_assembled_product;
 
-/// Copies the matrix to the device, with room for a vector and its product, and has the kernel
-/// compiled; the matrix may go. The context is borrowed for as long as the product lives. Errors:
-/// BB_UNSUPPORTED (storage other than words of fp64 and fp32), BB_MEMORY, those of
+/// Copies the matrix to the device, allocates a vector and its product, and compiles the kernel;
+/// the matrix may be freed afterwards. The context is borrowed for the lifetime of the product.
+/// Errors: BB_UNSUPPORTED (storage other than words of fp64 and fp32), BB_MEMORY, those of
 /// bb_kernel_context_run.
 BB_CHECKED bb_status bb_assembled_product_create(bb_kernel_context *context,
                                                  const bb_coded_matrix *matrix,
@@ -23,16 +23,16 @@ BB_CHECKED bb_status bb_assembled_product_create(bb_kernel_context *context,
                                                  bb_assembled_product **out);
 void bb_assembled_product_destroy(bb_assembled_product **product);
 
-/// y[i] = row (row + i) times x for i in [0, rows), the rows' scales undone. x [columns], in the
-/// format of the products, and y [rows], in fp64, are on the host. Errors: those of
-/// bb_kernel_context_run.
+/// y[i] = row (row + i) times x for i in [0, rows), with the scales of the rows removed. x
+/// [columns], in the format of the products, and y [rows], in fp64, are on the host. Errors: those
+/// of bb_kernel_context_run.
 BB_CHECKED bb_status bb_assembled_product_multiply(bb_assembled_product *product, bb_index row,
                                                    bb_index rows, const void *x, double *y);
 
-/// Bytes of matrix that a product of all rows reads.
+/// Bytes of the matrix read by a product of all rows.
 size_t bb_assembled_product_bytes(const bb_assembled_product *product);
 
-/// What compiled the kernel.
+/// Name of the compiler of the kernel.
 const char *bb_assembled_product_compiler(const bb_assembled_product *product);
 
 #endif

@@ -129,7 +129,7 @@ static bool is_poisoned(const bb_bfp_layout *layout, const unsigned char *parts,
     return bb_plane_signed(parts[layout->exponents + (size_t)block], 8) == BB_BFP_POISONED;
 }
 
-// The block's mantissas in that order.
+// The mantissas of a block in the order of the chunks.
 static void block_in_order(const bb_bfp_layout *layout, const unsigned char *parts, bb_index block,
                            bb_index place, int lanes_of, int32_t out[BB_BLOCK])
 {
@@ -141,7 +141,7 @@ static void block_in_order(const bb_bfp_layout *layout, const unsigned char *par
     bb_coded_stream_order_block(natural, place, lanes_of, out);
 }
 
-// Mantissas of 8 and 16 bits are stored less their least, which saves a decoder the sign.
+// Mantissas of 8 and 16 bits are stored with an offset, so that decoders need no sign extension.
 static void bias(int bits, bb_index bytes, unsigned char *out)
 {
     for (bb_index i = bits / 8 - 1; i < bytes; i += bits / 8) {
@@ -174,7 +174,7 @@ static void pack_bfp(const bb_stream_packing *work, const bb_bfp_layout *source,
         }
     }
     for (bb_index b = 0; b < count; ++b) {
-        // e + 127, the exponent field of 2^e; of a poisoned block infinity's.
+        // e + 127, the exponent field of 2^e; that of infinity for a poisoned block.
         out[(size_t)blocks * block_bytes + (size_t)b] =
             is_poisoned(source, parts, first + b)
                 ? 255
@@ -182,8 +182,8 @@ static void pack_bfp(const bb_stream_packing *work, const bb_bfp_layout *source,
     }
 }
 
-// Whole numbers of eight bits under a power of two, as bfp8 has them. A unit below fp32's normal
-// numbers has no exponent field; zeros need none.
+// Integers of eight bits times a power of two, like bfp8. A unit below the normal range of fp32 has
+// no exponent field; zeros need none.
 static bb_status pack_integers(const bb_stream_packing *work, bb_index tile, bb_index row,
                                unsigned char *out)
 {
@@ -203,8 +203,8 @@ static bb_status pack_integers(const bb_stream_packing *work, bb_index tile, bb_
             any |= natural[i];
         }
         BB_REQUIRE(any == 0 || exponent >= BB_BFP_LEAST_EXPONENT, BB_UNSUPPORTED,
-                   "int8 of 2^%d in row %td: products on a GPU need 2^%d or more; scale the rows "
-                   "or set device cpu",
+                   "int8 unit of 2^%d in row %td: products on a GPU need 2^%d or more; scale the "
+                   "rows or set device: cpu",
                    exponent, work->stream->first_row + row, (int)BB_BFP_LEAST_EXPONENT);
         exponent = any == 0 ? 0 : exponent;
         bb_coded_stream_order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
@@ -216,7 +216,7 @@ done:
     return status;
 }
 
-// Whole numbers of steps of a row.
+// Integers of a row, in units of its step.
 static void pack_steps(const bb_stream_packing *work, bb_index tile, bb_index row,
                        unsigned char *out)
 {
@@ -292,7 +292,7 @@ done:
     return status;
 }
 
-// Steps of integers.
+// Steps of the integers.
 static bb_status upload_steps(bb_coded_stream *stream, const bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;
@@ -327,7 +327,7 @@ done:
     return status;
 }
 
-// That products of `tiles` tiles have at most, of any number of groups.
+// Largest number of places of products with `tiles` tiles, for any number of groups.
 static bb_index most_places(const bb_coded_stream *stream, bb_index groups, bb_index tiles)
 {
     bb_index bound = 0;
@@ -353,7 +353,7 @@ bb_status bb_coded_stream_acquire_workspace(bb_coded_stream *stream)
     const size_t bytes =
         (size_t)((plain > in_limbs ? plain : in_limbs) * group_rows) * sizeof(double);
     BB_TRY(bb_device_allocate(stream->device, bytes, &stream->sums));
-    // Read once before they are written, for the instructions' sake.
+    // Run once, so that its instructions are loaded before they are timed.
     BB_TRY(bb_device_zero(stream->device, stream->sums, bytes));
     if (stream->in_limbs) {
         BB_TRY(bb_device_allocate(stream->device, (size_t)limb_tiles * BB_STREAM_CUT_BYTES,
@@ -376,7 +376,7 @@ bb_status bb_coded_stream_start(bb_device *device, const bb_codec_config *storag
     stream->rows = rows;
     stream->columns = columns;
     BB_REQUIRE(bb_stream_layout_of(storage, &stream->layout), BB_UNSUPPORTED,
-               "storage %s: no streamed products on a GPU, choose device: cpu",
+               "storage %s: streamed products on a GPU are not supported; choose device: cpu",
                bb_codec_name(storage->codec));
     stream->tiles = (columns + stream->layout.columns - 1) / stream->layout.columns;
     stream->in_limbs = bb_coded_stream_supports_limbs(stream->layout.storage);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of streamed matrices in words of two bytes and more.
+// Products of streamed matrices with words of two bytes and more.
 #include "solvers/operator/stream/coded_stream_cuda.h"
 
 namespace stream

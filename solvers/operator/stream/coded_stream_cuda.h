@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: the kernel of coded_stream.h over a storage (stream_storage_cuda.h) and a way
-// to sum (stream_sums_cuda.h).
+// For .cu files only: the kernel of coded_stream.h as a template over storage
+// (stream_storage_cuda.h) and kind of sums (stream_sums_cuda.h).
 //
-// One block a multiprocessor. Its last warp is the producer: for each run of tiles that is its
-// block's (stream_partition_core.h) it brings the rows of a tile, which lie side by side, and the
-// tile's part of x into a ring of stages in shared memory, one bulk copy each. The other 16 warps
-// take four or two of the rows each and add them to a lane's sums, a lane its columns. At the end
-// of a run the lanes of a row are summed and written to the run's place. add_places, on the
-// device long before, adds the places when all blocks have said that theirs are there: a fence a
-// block, none a run.
+// One thread block per multiprocessor. Its last warp is the producer: for each run of tiles of its
+// block (stream_partition_core.h) it copies the rows of a tile, which are contiguous, and the
+// tile's part of x into a ring of stages in shared memory, one bulk copy each. Each of the other 16
+// warps multiplies four or two of the rows and adds them to the sums of its lanes, each lane for
+// its columns. At the end of a run the lanes of a row are summed and written to the run's place.
+// add_places, resident on the device long before, adds the places when all blocks have published
+// theirs: one fence per block, none per run.
 //
-// That is the form of sm_90. Elsewhere the 16 warps bring the tiles themselves
-// (stream_staged_cuda.h), nothing overlaps the kernels before and after, and turns are dealt out;
-// sums are the same in the same order.
+// This is the implementation for sm_90. On other GPUs the 16 warps copy the tiles themselves
+// (stream_staged_cuda.h), nothing overlaps with the kernels before and after, and turns are
+// assigned statically; sums are the same in the same order.
 //
-// Floor: the bytes of the matrix. Beside them are the first stage's latency and add_places;
-// launches overlap (programmatic dependent launch): the next product's producers fill their rings
-// while this one's places are added, a stage at a time, for what the memory is flooded with is what
-// add_places waits behind. Both kernels lie on a multiprocessor together: 17 warps of 96 registers
-// leave one of 32 in the sub-partition that has five of them.
+// Floor: the bytes of the matrix, plus the latency of the first stage and add_places. Launches
+// overlap (programmatic dependent launch): the next product's producers fill their rings while this
+// product's places are added. They do so one stage at a time, because outstanding loads would delay
+// add_places. Both kernels fit on a multiprocessor together: 17 warps of 96 registers leave room
+// for one of 32 in the sub-partition that has five of them.
 //
 // Order of the sums of a row: a lane's columns of a tile in the order of its chunks
-// (coded_stream.h), tiles ascending within a run, lanes in a tree of halves, places in strides of
-// as many lanes as a row has there and a tree. It depends on the storage, the rows wanted, how many
-// operands a launch has and the number of multiprocessors, on nothing else: bits repeat.
+// (coded_stream.h), tiles ascending within a run, a binary tree over the lanes, places in strides
+// of the number of lanes per row, then a tree. It depends only on the storage, the requested rows,
+// the number of operands per launch and the number of multiprocessors, so bits are repeatable.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_CODED_STREAM_CUDA_H
 #define BB_SOLVERS_OPERATOR_STREAM_CODED_STREAM_CUDA_H
 
@@ -64,7 +64,8 @@ __device__ __forceinline__ void read_x(const Product *x, int lane, Product (&out
     }
 }
 
-/// The end of a block's multiplying warps: tells add_places that its sums are in their places.
+/// Called by a block's multiplying warps at their end: announces to add_places that their sums are
+/// in their places.
 __device__ __forceinline__ void publish(const job &task_job)
 {
     barrier_of_warps();
@@ -74,8 +75,8 @@ __device__ __forceinline__ void publish(const job &task_job)
     }
 }
 
-/// Waits until `blocks` have published: a microsecond sooner than for the end of their kernel. The
-/// last block to know clears the counts.
+/// Waits until `blocks` have published, which is a microsecond earlier than the end of their
+/// kernel. The last block to arrive clears the counts.
 __device__ __forceinline__ void await_sums(bb_stream_counts *counts, unsigned blocks)
 {
     if (threadIdx.x == 0) {
@@ -90,10 +91,11 @@ __device__ __forceinline__ void await_sums(bb_stream_counts *counts, unsigned bl
     __syncthreads();
 }
 
-/// Until all blocks of the product have seen that x is cut, and add_places starts no sooner, it has
-/// to be said; once the next product's ones may start, which is when add_places lets them, no more:
-/// they would take it for theirs. Turns of cutting are drawn before the wait for the kernel before,
-/// so that `cutting` has to be 0, too, when block 0 lets the next kernel start.
+/// Clears the counts of cut tiles. They must stay set until all blocks of the product have seen
+/// that x is cut, and add_places does not start earlier. They must be zero before the next
+/// product's blocks may start, which add_places allows, because these would read them as their own.
+/// Turns of cutting are drawn before the wait for the preceding kernel, so `cutting` must also be 0
+/// when block 0 lets the next kernel start.
 __device__ __forceinline__ void forget_cut(bb_stream_counts *counts)
 {
     atomicExch(&counts->cut, 0U);
@@ -101,7 +103,7 @@ __device__ __forceinline__ void forget_cut(bb_stream_counts *counts)
     __threadfence();
 }
 
-/// Row `row` of a group in a stage, or where it lies; `first_row` of the rows wanted.
+/// Row `row` of a group in a stage, or in memory; `first_row` of the requested rows.
 template <class S>
 __device__ __forceinline__ row_source find_row(const job &task_job, const unsigned char *stage,
                                                const stage_note &note, bb_index first_row, int row)
@@ -111,7 +113,7 @@ __device__ __forceinline__ row_source find_row(const job &task_job, const unsign
     const uint32_t turn = static_cast<uint32_t>(line % BB_STREAM_TURNS);
     if constexpr (S::varies) {
         const uint2 *places = reinterpret_cast<const uint2 *>(stage) + note.shift;
-        // Rows beyond the last are those of the stage's first: their sums are not read.
+        // Rows beyond the last read the stage's first row; their sums are not used.
         const uint2 place = places[row < note.end ? row - note.begin : 0];
         const unsigned char *bytes =
             note.far ? operand.words + BB_STREAM_UNIT * static_cast<size_t>(place.x)
@@ -129,12 +131,12 @@ __device__ __forceinline__ row_source find_row(const job &task_job, const unsign
     }
 }
 
-/// A warp that multiplies.
+/// A multiplying warp.
 template <class S, class Sums> struct consumer {
     using product = typename Sums::product;
     const job &task_job;
     int warp, lane;
-    bb_index first_row; // of the rows wanted
+    bb_index first_row; // of the requested rows
     Sums sums;
 
     __device__ __forceinline__ void multiply(const unsigned char *stage, const stage_note &note)
@@ -159,7 +161,7 @@ template <class S, class Sums> struct consumer {
         sums.turn();
     }
 
-    // The lanes' sums of a run to its place.
+    // Writes the lanes' sums of a run to its place.
     __device__ __forceinline__ void leave(const stage_note &note)
     {
         double total[S::warp_rows];
@@ -167,7 +169,7 @@ template <class S, class Sums> struct consumer {
         for (int r = 0; r < S::warp_rows; ++r) {
             total[r] = sums.total(r);
         }
-        // Half of the rows each to half of the lanes, as long as there are several.
+        // While there are several rows, each half of the lanes continues with half of the rows.
         int rows = S::warp_rows;
         int half = lanes / 2;
 #pragma unroll
@@ -244,11 +246,11 @@ __global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ j
         own.work();
     }
 #else
-    __trap(); // bulk copies are of sm_90: others take multiply_staged
+    __trap(); // bulk copies need sm_90; other GPUs use multiply_staged
 #endif
 }
 
-/// The same by multiply_staged's blocks (stream_staged_cuda.h).
+/// The same for the blocks of multiply_staged (stream_staged_cuda.h).
 template <class S, class Sums>
 __global__ void __launch_bounds__(staged_threads, 1)
     multiply_staged(const __grid_constant__ job task_job)
@@ -272,14 +274,14 @@ __global__ void __launch_bounds__(staged_threads, 1)
     publish(task_job);
 }
 
-/// Row `row` of those wanted of an operand, and where its sums are; none of one beyond the last.
+/// A requested row of an operand and the location of its sums; no sums beyond the last row.
 struct row_places {
     int operand, row;
     int count;
     const double *places;
 };
 
-/// Of row `line` of all operands' ones.
+/// For row `line` of the rows of all operands.
 __device__ __forceinline__ row_places places_of(const job &task_job, int rows_of_group, int line)
 {
     const int rows = static_cast<int>(task_job.task.rows);
@@ -301,7 +303,7 @@ __device__ __forceinline__ row_places places_of(const job &task_job, int rows_of
     return out;
 }
 
-/// What the row's sum is divided by.
+/// Scale by which the row's sum is divided.
 __device__ __forceinline__ double scale_of(const job &task_job, const row_places &place)
 {
     const bb_stream_operand &own = task_job.task.operand[place.operand];
@@ -310,8 +312,8 @@ __device__ __forceinline__ double scale_of(const job &task_job, const row_places
                : own.scales[first_row_of(task_job) + place.row];
 }
 
-/// A lane's places of its row, `first` and every `stride`-th after it, added in order. Loads are
-/// issued together: one after another they take 5 us of a product of 384 rows.
+/// Adds a lane's places of its row, `first` and every `stride`-th after it, in order. Loads are
+/// issued together; one after another they would take 5 us of a product of 384 rows.
 __device__ __forceinline__ double add_own_places(const row_places &place, int first, int stride)
 {
     double total = 0.0;
@@ -330,8 +332,8 @@ __device__ __forceinline__ double add_own_places(const row_places &place, int fi
     return total;
 }
 
-/// y from the places. `row_lanes` lanes add those of a row, a warp as many rows as it has room for,
-/// and the next of them after all warps' ones.
+/// Computes y from the places. `row_lanes` lanes add those of a row. A warp has as many rows as
+/// fit, and continues with further ones after those of all warps.
 static __global__ void __launch_bounds__(lanes *adding_warps, adding_fit)
     add_places(const __grid_constant__ job task_job, int rows_of_group, int row_lanes)
 {
@@ -350,7 +352,7 @@ static __global__ void __launch_bounds__(lanes *adding_warps, adding_fit)
     }
     row_places place = {};
     double scale = 1.0;
-    // Once before the sums are there, so that the instructions are, and the scale.
+    // Run once before the sums arrive, to load the instructions and the scale.
     for (int begin = own - stride; begin < end; begin += stride) {
         if (begin != own) {
             place =
@@ -369,7 +371,7 @@ static __global__ void __launch_bounds__(lanes *adding_warps, adding_fit)
     }
 }
 
-// Shared memory a block may ask for on the device at hand.
+// Shared memory that a block may request on the current device.
 inline bb_status describe_device(int *maximum)
 {
     int device = 0;
@@ -396,31 +398,31 @@ stage_shape shape_of(const bb_stream_task &task, int room, int x_bytes, int stag
     return out;
 }
 
-/// How a kernel of this family is launched.
+/// Launch parameters of a kernel of this family.
 struct launch_plan {
-    void (*kernel)(job); ///< of sm_90
-    void (*staged)(job); ///< of the others
-    void (*cut)(job);    ///< before `staged` alone; nullptr: x is multiplied as it is
+    void (*kernel)(job); ///< for sm_90
+    void (*staged)(job); ///< for other GPUs
+    void (*cut)(job);    ///< launched before `staged` only; nullptr: x is not cut
     int cut_threads;
-    int least_stages; ///< of the kernel of sm_90
-    int x_bytes;      ///< of a stage, for x
-    int static_bytes; ///< of shared memory, beside
+    int least_stages; ///< of the sm_90 kernel
+    int x_bytes;      ///< for x, per stage
+    int static_bytes; ///< additional static shared memory
 };
 
 template <class S>
 bb_status check(const bb_stream_task &task, const stage_shape &shape, int least_stages)
 {
-    const bb_index most_rows = bb_index(1) << 30; // that add_places counts
+    const bb_index most_rows = bb_index(1) << 30; // limit of add_places
     if (task.layout.columns != S::columns || task.layout.warp_rows != S::warp_rows ||
         (!S::varies && task.layout.row_bytes > S::row_bytes) || shape.stages < least_stages) {
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "a coded product with rows of %td bytes: stages of %d bytes, of which "
-                             "the device's shared memory holds %d, expected %d",
+                             "coded product with rows of %td bytes: stages have %d bytes, the "
+                             "device's shared memory holds %d of them, expected %d",
                              task.layout.row_bytes, shape.bytes, shape.stages, least_stages);
     }
     if (task.operands * task.rows > most_rows) {
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "a coded product of %td rows in one launch, expected at most %td",
+                             "coded product of %td rows in one launch, expected at most %td",
                              task.operands * task.rows, most_rows);
     }
     return BB_OK;
@@ -443,7 +445,7 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
     void (*const kernel)(job) = of_sm_90 ? plan.kernel : plan.staged;
     BB_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     const int row_lanes = bb_stream_partition_row_lanes(&task_job.parts);
-    const bb_index taken = adding_warps * (lanes / row_lanes); // by a block at once
+    const bb_index taken = adding_warps * (lanes / row_lanes); // rows per block at a time
     const bb_index adding = (task.operands * task.rows + taken - 1) / taken;
     const bb_index limit_blocks = static_cast<bb_index>(adding_blocks) * task.blocks;
     const auto blocks_of = [](bb_index count) { return dim3(static_cast<unsigned>(count)); };
@@ -465,7 +467,7 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
         error = hopper::launch({blocks_of(blocks), dim3(lanes * adding_warps), 0, queue, of_sm_90},
                                add_places, task_job, group_rows<S>, row_lanes);
     }
-    if (error != cudaSuccess) { // or the counts would stay
+    if (error != cudaSuccess) { // reset the counts, which the failed kernels would have cleared
         (void)cudaMemsetAsync(task.counts, 0, sizeof *task.counts, queue);
     }
     BB_CUDA_TRY(error);
@@ -488,12 +490,12 @@ template <class S> bb_status launch_storage(const bb_stream_task &task, cudaStre
         return launch_sums<S, wide_sums<S>>(task, queue);
     case BB_STREAM_EACH:
         return launch_sums<S, each_sums<S>>(task, queue);
-    default: // runs, and one run
+    default: // run lengths, and a single run
         return launch_sums<S, run_sums<S>>(task, queue);
     }
 }
 
-/// One storage a .cu file or two, so that they compile side by side.
+/// One or two .cu files per storage, so that they compile in parallel.
 bb_status launch_plain(const bb_stream_task &task, cudaStream_t queue);
 bb_status launch_narrow(const bb_stream_task &task, cudaStream_t queue);
 bb_status launch_planes(const bb_stream_task &task, cudaStream_t queue);

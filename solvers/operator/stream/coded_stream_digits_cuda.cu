@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of streamed matrices in planes on tensor cores, with x in digits.
+// Products of streamed matrices stored in planes on tensor cores, with x in digits.
 #include "solvers/operator/stream/stream_digits_cuda.h"
 
 namespace stream

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of streamed matrices of integers with a step a row.
+// Products of streamed matrices of integers with one step per row.
 #include "solvers/operator/stream/coded_stream_cuda.h"
 
 namespace stream

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of streamed matrices on tensor cores: floats of eight bits with x in limbs, and whole
-// numbers whose width is fixed with x in digits.
+// Products of streamed matrices on tensor cores: floats of eight bits with x in limbs, and integers
+// of fixed width with x in digits.
 #include "solvers/operator/stream/stream_digits_cuda.h"
 #include "solvers/operator/stream/stream_limbs_cuda.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of streamed matrices in eight-bit formats and in bfp whose mantissas are one plane.
+// Products of streamed matrices in eight-bit formats and in bfp with mantissas in a single plane.
 #include "solvers/operator/stream/coded_stream_cuda.h"
 
 namespace stream

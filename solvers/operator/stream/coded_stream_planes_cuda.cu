@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of streamed matrices in planes: bfp of any width, and the quantiser.
+// Products of streamed matrices stored in planes: bfp of any width, and the quantiser.
 #include "solvers/operator/stream/coded_stream_cuda.h"
 
 namespace stream

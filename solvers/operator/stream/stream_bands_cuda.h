@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: products of stored values of 16 bits and fewer on tensor cores, the sums
+// For .cu files only: products of stored values of at most 16 bits on tensor cores, the sums
 // BB_STREAM_LIMBS of coded_stream.h over the ring of stream_producer_cuda.h.
 //
-// x is cut into limbs once a product, by a warp for each quarter of a tile's columns, and lies in
-// memory as the products take it: blocks that cut it for themselves do so for every group of rows,
-// by warps that take longer than a stage of 4 bits does. In multiply_bands a warp takes 16 rows, a
-// band, and a quarter of a tile's columns; a tile's x comes into the ring with the rows. How x is
-// cut and what is multiplied is a Way: limbs of fp16 for floats (stream_limbs_cuda.h), of bytes for
+// x is cut into limbs once per product, by one warp per quarter of a tile's columns, and stored in
+// the order in which the products read it. Blocks that cut x themselves would do so for every group
+// of rows, which takes longer than a stage of 4 bits. In multiply_bands a warp processes 16 rows, a
+// band, and a quarter of a tile's columns; a tile's x is copied into the ring with the rows. A Way
+// defines how x is cut and multiplied: limbs of fp16 for floats (stream_limbs_cuda.h), of bytes for
 // integers (stream_digits_cuda.h). A tile's sums are weighted and added in fp64; the quarters of a
-// band meet in shared memory at the end of a run.
+// band are added in shared memory at the end of a run.
 //
-// The warps that multiply cut x first, four tiles a block, while the ring is filled with rows of
-// the block's first run, and the producer goes on when all tiles are said to be cut. A separate
-// kernel takes 0.7 to 3.5 us more (docs/lab/performance.md, 7); multiply_bands_staged has one.
+// The multiplying warps cut x first, four tiles per block at a time, while the ring is filled with
+// rows of the block's first run; the producer continues when all tiles are reported as cut. A
+// separate kernel would take 0.7 to 3.5 us more (docs/lab/performance.md, 7); multiply_bands_staged
+// uses one.
 //
 // A Way<S> of a storage S has
-//   mark                   what the cutting warp says of its quarter
-//   cut_bytes, cut(x, out, quarter, lane)           a quarter of a tile's x into limbs
-//   multiply(job, stage, note, x, mark, sum)        two rows of the lane, added to its sums
-//   step(operand, line)    what a row's sums are multiplied by at their end
+//   mark                   metadata of a quarter, written by the cutting warp
+//   cut_bytes, cut(x, out, quarter, lane)           cuts a quarter of a tile's x into limbs
+//   multiply(job, stage, note, x, mark, sum)        adds two rows of the lane to its sums
+//   step(operand, line)    factor of a row's final sums
 //
-// Order of the sums of a row: a Way's within a quarter of a tile, tiles ascending in fp64, the
-// limbs' lanes, quarters, and places as in coded_stream_cuda.h.
+// Order of the sums of a row: that of the Way within a quarter of a tile, tiles ascending in fp64,
+// lanes of the limbs, quarters, and places as in coded_stream_cuda.h.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_BANDS_CUDA_H
 #define BB_SOLVERS_OPERATOR_STREAM_STREAM_BANDS_CUDA_H
 
@@ -31,16 +32,16 @@
 namespace stream
 {
 
-constexpr int band_rows = BB_STREAM_BAND; // of a warp
+constexpr int band_rows = BB_STREAM_BAND; // per warp
 constexpr int quarters = 4;               // of a tile's columns
 constexpr int cut_threads = lanes * quarters;
-constexpr double upper_weight = 65536.0; // of x in an upper tile
-/// Of a run's quarters, by turn, a group's rows.
+constexpr double upper_weight = 65536.0; // factor of x for an upper tile
+/// Sums of the quarters of a run, for the rows of a group, double-buffered.
 struct band_sums {
     double values[2][quarters][warps * 4];
 };
 
-/// A tile of x in limbs: the limbs, then what is said of the quarters.
+/// A tile of x in limbs: the limbs, then the marks of the quarters.
 template <class Way> struct cut_tile {
     static constexpr int bytes =
         Way::cut_bytes + quarters * static_cast<int>(sizeof(typename Way::mark));
@@ -56,7 +57,7 @@ template <class Way> struct cut_tile {
     }
 };
 
-/// Tile of the columns whose x a tile takes, of an upper one its source; whether it is one.
+/// Tile whose x is used: the tile itself, or the source of an upper tile.
 template <class S> struct cut_source {
     bb_index tile;
     bool is_upper;
@@ -74,7 +75,7 @@ template <class S> struct cut_source {
 
 /// Columns of x from a tile's first one on, zeros beyond the last.
 struct columns_of_x {
-    const float *x; // at 16 bytes
+    const float *x; // aligned to 16 bytes
     int left;
 
     __device__ __forceinline__ float4 four(int chunk) const
@@ -102,7 +103,7 @@ template <class S, int Turns>
 __device__ __forceinline__ void load_quarter(const columns_of_x &source, int quarter, int lane,
                                              float4 (&x)[Turns])
 {
-    constexpr int chunks = S::values / 4; // of a lane of read_x
+    constexpr int chunks = S::values / 4; // per lane of read_x
 #pragma unroll
     for (int k = 0; k < Turns; ++k) {
         const int unit = (quarter * Turns + k) * lanes + lane;
@@ -111,7 +112,7 @@ __device__ __forceinline__ void load_quarter(const columns_of_x &source, int qua
     }
 }
 
-/// Tile `index` of x into limbs, by a warp for each quarter.
+/// Cuts tile `index` of x into limbs, one warp per quarter.
 template <class S, class Way>
 __device__ __forceinline__ void cut_tile_of_x(const bb_stream_task &task, int index, int quarter,
                                               int lane)
@@ -120,7 +121,8 @@ __device__ __forceinline__ void cut_tile_of_x(const bb_stream_task &task, int in
     float4 x[Way::turns];
     load_quarter<S>(columns_of_tile<S>(task, index), quarter, lane, x);
     typename Way::mark mark = Way::cut(x, tile, quarter, lane);
-    if constexpr (S::varies) { // exact, and beyond fp32's range
+    if constexpr (S::varies) { // the scaling is exact; in x itself it could exceed the range of
+                               // fp32
         mark.scale *= cut_source<S>(task, index).is_upper ? upper_weight : 1.0;
     }
     if (lane == 0) {
@@ -128,7 +130,7 @@ __device__ __forceinline__ void cut_tile_of_x(const bb_stream_task &task, int in
     }
 }
 
-/// Before blocks of multiply_bands_staged: tiles of x, a block every gridDim.x-th.
+/// Runs before multiply_bands_staged: a block cuts every gridDim.x-th tile of x.
 template <class S, class Way>
 __global__ void __launch_bounds__(cut_threads) cut_x(const __grid_constant__ job task_job)
 {
@@ -140,13 +142,13 @@ __global__ void __launch_bounds__(cut_threads) cut_x(const __grid_constant__ job
     }
 }
 
-/// The same by the warps that multiply, four tiles a turn. Turns are drawn, so that blocks that are
-/// there need not wait for those that are not: the first ahead of x.
+/// The same by the multiplying warps, four tiles per turn. Turns are drawn dynamically, so that
+/// resident blocks need not wait for others; the first one is drawn before x is available.
 template <class S, class Way>
 __device__ __forceinline__ void cut_by_turns(const job &task_job, stage_control *control, int warp,
                                              int lane)
 {
-    constexpr int together = warps / quarters; // tiles
+    constexpr int together = warps / quarters; // tiles per turn
     bb_stream_counts *counts = task_job.task.counts;
     unsigned next = 0;
     int count = 0;
@@ -182,7 +184,7 @@ __device__ __forceinline__ void cut_by_turns(const job &task_job, stage_control 
     }
 }
 
-/// x of a tile in limbs, as a producer takes it.
+/// x of a tile in limbs, in the form that a producer copies.
 template <class Way> struct limbs_of_x {
     static constexpr bool has_end = false;
 
@@ -195,9 +197,10 @@ template <class Way> struct limbs_of_x {
         return task_job.task.limbs + static_cast<size_t>(tile) * cut_tile<Way>::bytes;
     }
 
-    /// Tiles that are cut are this product's: forget_cut has been before these blocks could start.
-    /// All tiles cut implies that the kernel before has ended, so that add_places may start. The
-    /// block has drawn its last turn before, or that would be counted after forget_cut.
+    /// The count of cut tiles belongs to this product: forget_cut has run before these blocks could
+    /// start. When all tiles are cut the preceding kernel has ended, so add_places may start. The
+    /// block must have drawn its last turn before, because a later one would be counted after
+    /// forget_cut.
     static __device__ __forceinline__ void await(const job &task_job, stage_control *control)
     {
         hopper::barrier_wait(&control->has_cut, 0);
@@ -210,14 +213,14 @@ template <class Way> struct limbs_of_x {
     }
 };
 
-/// A warp that multiplies: a lane has rows lane / 4 and eight below of its band.
+/// A multiplying warp: a lane has rows lane / 4 and lane / 4 + 8 of its band.
 template <class Way> struct band_consumer {
     const job &task_job;
     int band, quarter, lane;
-    bb_index first_row; // of the rows wanted
+    bb_index first_row; // of the requested rows
     Way way;
     double sum[2];
-    int turn; // of band_sums
+    int turn; // index of the buffer in band_sums
 
     __device__ __forceinline__ band_consumer(const job &all, int warp, int own_lane)
         : task_job(all), band(warp / quarters), quarter(warp % quarters), lane(own_lane),
@@ -226,7 +229,7 @@ template <class Way> struct band_consumer {
     {
     }
 
-    // Whether rows of the band are in a stage.
+    // True if rows of the band are in a stage.
     __device__ __forceinline__ bool wants(const stage_note &note) const
     {
         return band_rows * band >= note.begin && band_rows * band < note.end;
@@ -238,7 +241,7 @@ template <class Way> struct band_consumer {
         way.multiply(task_job, stage, note, x, cut_tile<Way>::marks(x)[quarter], sum);
     }
 
-    // The quarters' sums of a run to its place.
+    // Writes the quarters' sums of a run to its place.
     __device__ __forceinline__ void leave(const stage_note &note, band_sums *own)
     {
         const int row = band_rows * band;
@@ -266,7 +269,7 @@ template <class Way> struct band_consumer {
                 total *
                 Way::step(task_job.task.operand[note.operand], first_row + note.row + wanted);
         }
-        turn ^= 1; // these are read before the other ones are
+        turn ^= 1; // wait until these have been read before the buffer is reused
     }
 
     __device__ __forceinline__ void work(stage_control *control, band_sums *own,
@@ -279,7 +282,8 @@ template <class Way> struct band_consumer {
             if (note.operand < 0) {
                 break;
             }
-            // As in wants() and multiply(), by which the quantiser's registers would spill.
+            // Same tests as in wants() and multiply(), written out because calls would spill the
+            // quantiser's registers.
             const bool wanted = band_rows * band >= note.begin && band_rows * band < note.end;
             if (wanted) {
                 const unsigned char *stage =
@@ -322,11 +326,11 @@ __global__ void __launch_bounds__(threads, 1) multiply_bands(const __grid_consta
         producing.work();
     }
 #else
-    __trap(); // as multiply does
+    __trap(); // as in multiply
 #endif
 }
 
-/// The same by multiply_staged's blocks.
+/// The same for the blocks of multiply_bands_staged.
 template <class S, class Way>
 __global__ void __launch_bounds__(staged_threads, 1)
     multiply_bands_staged(const __grid_constant__ job task_job)

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: the way of stream_bands_cuda.h for whole numbers of 16 bits and fewer:
-// integers, quotients (wider ones in two parts, of which the upper one's tile is multiplied by 2^16
-// x: cut_x), mantissas of block floating point.
+// For .cu files only: the Way of stream_bands_cuda.h for integers of at most 16 bits: integers,
+// quotients (wider ones in two parts; the upper tile is multiplied by 2^16 x, see cut_x), mantissas
+// of block floating point.
 //
-// Planes become bytes, four by an instruction or two, and are multiplied as they lie: rows of A
-// [16][32] times x, which stands in B [32][8] as four columns of signed bytes,
+// Planes are converted to bytes, four at a time by one or two instructions, and multiplied
+// directly: rows of A [16][32] times x, which is stored in B [32][8] as four columns of signed
+// bytes,
 //     x = 2^(e - 30) (d_0 + 2^8 d_1 + 2^16 d_2 + 2^24 d_3),    2^e above the quarter's largest |x|,
-// exact to 2^-31 of 2^e. Sums are whole numbers and exact. Stored numbers are made unsigned by half
-// their range, which is taken off again times the sum of the digits; planes are multiplied one
-// after the other, what stands before moved up. Of six bits that is one instruction and a half a
+// exact to 2^-31 of 2^e. Sums are integers and exact. Stored numbers are made unsigned by adding
+// half their range, which is subtracted again times the sum of the digits. Planes are multiplied
+// one after the other, shifting the previous sum. For six bits this takes 1.5 instructions per
 // value.
 //
-// Sums of a row within a quarter: exact; those of block floating point block by block in fp32.
+// Sums of a row within a quarter: exact; for block floating point block by block in fp32.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_DIGITS_CUDA_H
 #define BB_SOLVERS_OPERATOR_STREAM_STREAM_DIGITS_CUDA_H
 
@@ -25,17 +26,18 @@ namespace stream
 {
 
 constexpr int digits = 4;
-constexpr int block_digit_bytes = digits * BB_BLOCK; // of a block of x
-constexpr int block_sum_bytes = 32; // its digits' sums, and no two blocks meet a bank when written
+constexpr int block_digit_bytes = digits * BB_BLOCK; // per block of x
+constexpr int block_sum_bytes =
+    32; // with the sums of its digits; blocks have no bank conflicts when written
 constexpr int block_x_bytes = block_digit_bytes + block_sum_bytes;
 
-/// What the warp says of its quarter.
+/// Metadata of a quarter, written by the cutting warp.
 struct digit_mark {
-    double scale;     ///< 2^(e - 30), of an upper tile 2^(e - 14), NaN of an x that is not finite
-    int sums[digits]; ///< of the quarter
+    double scale;     ///< 2^(e - 30), for an upper tile 2^(e - 14), NaN if x is not finite
+    int sums[digits]; ///< sum of the digits of the quarter
 };
 
-// D += A B of unsigned [16][32] and signed [32][8].
+// D += A B with A unsigned [16][32] and B signed [32][8].
 __device__ __forceinline__ void multiply_32(int (&d)[4], uint2 upper, uint2 lower, uint2 b)
 {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
@@ -44,7 +46,7 @@ __device__ __forceinline__ void multiply_32(int (&d)[4], uint2 upper, uint2 lowe
         : "r"(upper.x), "r"(lower.x), "r"(upper.y), "r"(lower.y), "r"(b.x), "r"(b.y));
 }
 
-/// How a storage lies: its blocks, or in planes of any width; whether blocks have exponents.
+/// Form of a storage: blocks, or planes of any width; with or without exponents.
 template <class S> struct digit_form;
 template <> struct digit_form<of_bfp4> {
     using blocks = nibbles_in_order;
@@ -77,15 +79,15 @@ template <> struct digit_form<of_quantiser> {
 template <class S> struct digits_of_integers {
     using form = digit_form<S>;
     using mark = digit_mark;
-    static constexpr int blocks = S::columns / BB_BLOCK / quarters;             // of a quarter
-    static constexpr int plane_blocks = S::varies ? blocks : quarters * blocks; // of a plane
+    static constexpr int blocks = S::columns / BB_BLOCK / quarters;             // per quarter
+    static constexpr int plane_blocks = S::varies ? blocks : quarters * blocks; // per plane
     static constexpr int cut_bytes = S::columns / BB_BLOCK * block_x_bytes;
     static constexpr int turns = S::columns / 4 / quarters / lanes;
 
-    /// Sums of the lane's two rows and digits in a quarter of a tile.
+    /// Type of the sums of the lane's two rows and digits in a quarter of a tile.
     using part_type = std::conditional_t<form::has_exponents, float, int>;
 
-    /// The lane's rows of a tile, of the quantiser its quarter of them, and their widths.
+    /// The lane's rows of a tile, for the quantiser their current quarter, and their widths.
     struct tile_rows {
         const unsigned char *upper, *lower;
         uint32_t upper_width, lower_width;
@@ -94,14 +96,14 @@ template <class S> struct digits_of_integers {
     int band, quarter, lane;
     uint32_t turn;
     bb_index first_row;
-    double weight; // of the lane's two digits
+    double weight; // of the lane's pair of digits
 
     __device__ __forceinline__ digits_of_integers(int own_band, int own_quarter, int own_lane,
                                                   bb_index first)
         : band(own_band), quarter(own_quarter), lane(own_lane),
           turn(static_cast<uint32_t>(first + own_lane / 4) % BB_STREAM_TURNS), first_row(first)
     {
-        // A lane has two columns of the product; the other half of them are no digits.
+        // A lane has two columns of the product; the other half of the columns are not digits.
         const int column = lane % 4;
         weight = column == 0 ? 1.0 : column == 1 ? 65536.0 : 0.0;
     }
@@ -114,7 +116,7 @@ template <class S> struct digits_of_integers {
         return S::varies ? static_cast<double>(operand.step) : 1.0;
     }
 
-    // Digits of four values of x, a word of each column of B; numbers beyond 30 bits do not occur.
+    // Digits of four values of x, one word per column of B; numbers have at most 30 bits.
     static __device__ __forceinline__ void cut_chunk(float4 x, float boost, float down,
                                                      uint32_t (&out)[digits])
     {
@@ -138,7 +140,7 @@ template <class S> struct digits_of_integers {
         return __dp4a(static_cast<int>(four), static_cast<int>(four_of(1U)), before);
     }
 
-    // Writes a chunk's digits, and what the eight lanes of a block sum.
+    // Writes a chunk's digits, and their sums over the eight lanes of a block.
     static __device__ __forceinline__ void put(const uint32_t (&word)[digits], int block, int chunk,
                                                int lane, unsigned char *out)
     {
@@ -172,7 +174,7 @@ template <class S> struct digits_of_integers {
             largest = max(max(max(largest, bits.x & 0x7fffffffU), bits.y & 0x7fffffffU),
                           max(bits.z & 0x7fffffffU, bits.w & 0x7fffffffU));
         }
-        // 2^e of exponent field f is 2^(f - 126); fields below 64 are lifted by 2^90 first.
+        // 2^e of exponent field f is 2^(f - 126); fields below 64 are scaled up by 2^90 first.
         const uint32_t field = __reduce_max_sync(everyone, largest) >> 23;
         const bool is_small = field < 64U;
         const uint32_t lifted = is_small ? field + 90U : field;
@@ -199,8 +201,8 @@ template <class S> struct digits_of_integers {
         return own;
     }
 
-    /// The lane's digits of x in the quarter's blocks, of a lane of the lower half, whose columns
-    /// are digits: read once for all planes.
+    /// Digits of x in the quarter's blocks for a lane of the lower half, whose columns are digits;
+    /// loaded once for all planes.
     struct quarter_x {
         uint2 words[blocks];
     };
@@ -217,8 +219,8 @@ template <class S> struct digits_of_integers {
         return out;
     }
 
-    /// Sums of products of whole numbers, of even blocks and of odd ones: a product waits for the
-    /// one before the last.
+    /// Integer sums of products, separately for even and odd blocks, so that a product waits only
+    /// for the one before the last.
     struct whole_sums {
         int chains[2][4];
 
@@ -232,7 +234,7 @@ template <class S> struct digits_of_integers {
         }
     };
 
-    // Block k of the quarter, of where the rows begin.
+    // Position of block k of the quarter, relative to the start of the rows.
     __device__ __forceinline__ block_place place_of(int k) const
     {
         return place_of(k, static_cast<int>(turn));
@@ -243,8 +245,8 @@ template <class S> struct digits_of_integers {
         return {block / 8, block % 8, row_turn};
     }
 
-    // The turn where it is asked for: places of planes that few rows have would else be found, and
-    // kept in registers, ahead of the loop over widths.
+    // Reads the turn at its use. Otherwise the compiler computes the positions of rarely used
+    // planes, and keeps them in registers, before the loop over widths.
     __device__ __forceinline__ int turn_here() const
     {
         int out = static_cast<int>(turn);
@@ -254,7 +256,7 @@ template <class S> struct digits_of_integers {
         return out;
     }
 
-    // Removes the excess of a sum of numbers made unsigned by `bias`.
+    // Subtracts the offset of a sum of numbers made unsigned by `bias`.
     __device__ __forceinline__ void take_off(int bias, const mark &own, const whole_sums &d,
                                              int (&part)[4]) const
     {
@@ -266,7 +268,7 @@ template <class S> struct digits_of_integers {
         }
     }
 
-    // The quarter's blocks, of bytes.
+    // Adds the quarter's blocks, stored as bytes.
     template <class Blocks>
     __device__ __forceinline__ void add_bytes(const tile_rows &rows, const quarter_x &x,
                                               const mark &own, int (&part)[4]) const
@@ -303,7 +305,7 @@ template <class S> struct digits_of_integers {
         }
     }
 
-    // Mantissas of 5 to 7 bits in planes.
+    // Adds mantissas of 5 to 7 bits, stored in planes.
     __device__ __forceinline__ void add_mantissas(const tile_rows &rows, const quarter_x &x,
                                                   const unsigned char *sums, float (&part)[4]) const
     {
@@ -318,9 +320,9 @@ template <class S> struct digits_of_integers {
         }
     }
 
-    // The plane of width 2^K, where numbers have one, below what `d` holds; moves on to the next.
-    // Words of many blocks are on their way together; a row of another width reads what stands at
-    // its place, and masks it.
+    // Adds the plane of width 2^K, if numbers of this width have one, below the sums in `d`, and
+    // advances to the next plane. Words of many blocks are loaded at the same time. A row of
+    // another width loads unrelated data and masks it.
     template <int K>
     __device__ __forceinline__ void add_plane(uint32_t width, tile_rows &rows, const quarter_x &x,
                                               whole_sums &d) const
@@ -355,14 +357,14 @@ template <class S> struct digits_of_integers {
         rows.lower += 4 * bits * plane_blocks;
     }
 
-    // Numbers of 16 bits, half after half; sums of 256 of them stay below 2^31.
+    // Adds numbers of 16 bits, one half after the other; sums of 256 of them are below 2^31.
     __device__ __forceinline__ void add_halves(const tile_rows &rows, const quarter_x &x,
                                                whole_sums &d) const
     {
         const bool upper_there = rows.upper_width == 16;
         const bool lower_there = rows.lower_width == 16;
         const int row_turn = turn_here();
-#pragma unroll 1 // rare: registers are what products take
+#pragma unroll 1 // rare case; unrolling would take registers from the products
         for (int half = 1; half >= 0; --half) {
             d.scale(256);
 #pragma unroll
@@ -376,7 +378,7 @@ template <class S> struct digits_of_integers {
         }
     }
 
-    // Numbers of `width` bits; rows of another one add nothing.
+    // Adds numbers of `width` bits; rows of another width add nothing.
     __device__ __forceinline__ void add_planes(uint32_t width, tile_rows rows, const quarter_x &x,
                                                const mark &own, int (&part)[4]) const
     {
@@ -393,7 +395,7 @@ template <class S> struct digits_of_integers {
         take_off(1 << (width - 1), own, d, part);
     }
 
-    // Rows of a band have one width but for zeros; a window may begin within a band.
+    // Rows of a band have one width, apart from zeros; but a window may begin within a band.
     __device__ __forceinline__ void add_widths(const tile_rows &rows, const quarter_x &x,
                                                const mark &own, int (&part)[4]) const
     {
@@ -412,7 +414,7 @@ template <class S> struct digits_of_integers {
     {
         const int line = band_rows * band + lane / 4 - note.begin;
         if constexpr (S::varies) {
-            // No stage's rows are far: of planes half a group fits.
+            // No stage has `far` rows: half a group of planes always fits.
             static_assert(group_rows<S> / 2 * quarters * BB_STREAM_MOST_PLANES <= S::most_units,
                           "half a group of the widest rows");
             const int rows = note.end - note.begin;
@@ -420,7 +422,7 @@ template <class S> struct digits_of_integers {
             const uint2 upper = places[line < rows ? line : 0];
             const uint2 lower = places[line + 8 < rows ? line + 8 : 0];
             const unsigned char *first = stage + task_job.shape.units_at;
-            const uint32_t before = (1U << (8 * quarter)) - 1U; // of the quarters before
+            const uint32_t before = (1U << (8 * quarter)) - 1U; // units of the preceding quarters
             return {first + BB_STREAM_UNIT *
                                 (upper.x - places[0].x + __dp4a(upper.y & before, four_of(1U), 0U)),
                     first + BB_STREAM_UNIT *

@@ -37,17 +37,17 @@ bool bb_stream_encoder_available(const bb_codec_config *storage)
            bb_stream_layout_of(storage, &layout);
 }
 
-// Blocks on the device, beside the stream's.
+// Device blocks of an encoding, in addition to the stream.
 typedef struct encoding {
     bb_device *device;
     const bb_device_coding *coding;
     const bb_codec_config *config; // of `row`
-    bb_coded_matrix *row;          // of one row, without values: bytes, step, defaults
+    bb_coded_matrix *row;          // one row without values: bytes, step, defaults
     bb_coded_stream *stream;
     bb_stream_encoding task;
-    bb_stream_range *ranges; // [rows] on the host, where scales or steps need them
+    bb_stream_range *ranges; // [rows] on the host, if scales or steps need them
     void *factors, *device_ranges, *clips, *squares, *widths, *errors, *totals, *tally;
-    void *tiles, *part_widths; // of parts of quotients
+    void *tiles, *part_widths; // counts of parts of quotients
 } encoding;
 
 static void release(encoding *work)
@@ -153,7 +153,7 @@ done:
     return status;
 }
 
-// Sums of squared errors of the clips of every row.
+// Computes the sums of squared errors of every row, for all its clips.
 static bb_status try_clips(encoding *work, const float *steps, double *squares)
 {
     bb_status status = BB_OK;
@@ -169,7 +169,7 @@ done:
     return status;
 }
 
-// Steps [rows] out of those of the clips [rows][clips], by squares of the same shape.
+// Selects steps [rows] from those of the clips [rows][clips], by `squares` of the same shape.
 static void choose_steps(const encoding *work, bb_index clips, const float *tried,
                          const double *squares, float *steps)
 {
@@ -210,7 +210,7 @@ done:
     return status;
 }
 
-// Words of fixed rows, or widths of the quantiser; errors and counts.
+// Encodes words of fixed rows, or computes widths of the quantiser; with errors and counts.
 static bb_status encode_rows(encoding *work)
 {
     bb_status status = BB_OK;
@@ -242,7 +242,7 @@ done:
     return status;
 }
 
-// Whole tiles have been measured with their errors.
+// Whole tiles were measured together with their errors.
 static bb_status measure_whole(encoding *work, bb_index tiles, uint32_t *widths)
 {
     const size_t count = (size_t)(tiles * work->task.source.rows);
@@ -278,7 +278,7 @@ done:
     return status;
 }
 
-// Tiles from the first on that are the same part; at most `count`.
+// Number of tiles from the first on that are the same part; at most `count`.
 static bb_index count_alike(const bb_stream_laid *tiles, bb_index count)
 {
     bb_index alike = 1;
@@ -317,7 +317,7 @@ static bb_status write_words(void *context, const bb_stream_laid *tiles, bb_inde
     encoding *work = context;
     const bb_coded_stream *stream = work->stream;
     const bb_stream_place *limbs = stream->limb_places;
-    (void)places; // on the device as well
+    (void)places; // also on the device
     for (bb_index first = 0, alike = 0; first < count; first += alike) {
         const bb_stream_part part = tiles[first].part;
         alike = count_alike(tiles + first, count - first);
@@ -367,8 +367,8 @@ static bb_status report(encoding *work, bb_coding_loss *loss, bb_row_certificate
     bb_stream_tally tally;
     BB_TRY(bb_device_download(work->device, &tally, work->tally, sizeof tally));
     BB_REQUIRE(tally.odd == 0, BB_UNSUPPORTED,
-               "int8 with a unit below 2^-126 in row %td: products on a GPU need 2^-126 or more; "
-               "scale the rows or set device cpu",
+               "int8 unit below 2^-126 in row %td: products on a GPU need 2^-126 or more; scale "
+               "the rows or set device: cpu",
                (bb_index)tally.odd - 1);
     *loss = (bb_coding_loss){
         .bytes = (double)rows * (double)bb_coded_matrix_bytes(work->row) +
@@ -381,7 +381,7 @@ static bb_status report(encoding *work, bb_coding_loss *loss, bb_row_certificate
     for (bb_index row = 0; certificates != NULL && row < rows; ++row) {
         certificates[row].scale = scale_of(work, row);
     }
-    // Rows that are not held are counted with their ranges, not while they are coded.
+    // Values that a quantiser cannot represent are counted with the ranges, not during encoding.
     for (bb_index row = 0; work->task.form.kind == BB_FORM_STEPS && row < rows; ++row) {
         loss->non_finite += (double)work->ranges[row].not_held;
     }
@@ -427,7 +427,7 @@ bb_need bb_stream_encoder_need(const bb_codec_config *storage, double rows, doub
     const double row_bytes = sizeof(bb_stream_errors) + sizeof(bb_stream_range) +
                              2.0 * sizeof(double) +
                              BB_INTEGER_CLIPS * (sizeof(float) + sizeof(double));
-    // Widths of the quantiser's tiles, and places of those and of their parts.
+    // Widths of the quantiser's tiles, and places of these tiles and of their parts.
     const double tile_bytes = bb_codec_form_of(storage).kind == BB_FORM_QUOTIENTS
                                   ? 2.0 * (sizeof(bb_stream_place) + sizeof(uint32_t))
                                   : 0.0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranges and clips of rows, and the encoders of words, blocks and integers (stream_encoder.h).
+// Kernels for ranges and clips of rows, and encoders of words, blocks and integers
+// (stream_encoder.h).
 #include "precision/codecs/bfp_core.h"
 #include "precision/codecs/mx_core.h"
 #include "solvers/operator/stream/stream_encoder_cuda.h"
@@ -10,7 +11,7 @@ namespace
 
 using namespace encoder;
 
-// Empty state of encoders without data of a row.
+// Empty state for encoders without data per row.
 struct unkept {
     __device__ unkept(const bb_stream_encoding &, bb_index)
     {
@@ -23,7 +24,7 @@ struct unkept {
     }
 };
 
-// The upper half of a magnitude, which decides about the exponent of a block.
+// Upper half of a magnitude, from which the exponent of a block follows.
 __device__ __forceinline__ uint32_t upper_half(double value)
 {
     return static_cast<uint32_t>(bb_format_bits_of_f64(value) >> 32) & 0x7fffffffu;
@@ -37,11 +38,11 @@ __device__ __forceinline__ uint32_t narrow_nan(double value)
            (static_cast<uint32_t>(bits >> 29) & 0x3fffffu);
 }
 
-// Words of `bytes` each: of the rule of a format, or by the processor's own rounding.
+// Words of `bytes` each, by the rule of a format or by hardware rounding.
 template <int bytes, bool by_rule> struct words : unkept {
     using unkept::unkept;
 
-    // The word, and what it decodes to.
+    // The word, and its decoded value.
     static __device__ __forceinline__ uint64_t word_of(const bb_format_rule &rule, double value,
                                                        double &stored, counts &found)
     {
@@ -96,7 +97,7 @@ template <int bytes, bool by_rule> struct words : unkept {
         uint64_t word[quad];
 #pragma unroll
         for (int i = 0; i < quad; ++i) {
-            // fp64 as it is keeps the bits of any NaN.
+            // An fp64 word without scale keeps the bits of any NaN.
             const double scaled = scale == 1.0 ? drawn[i] : times(scale, drawn[i]);
             found.underflowed += fabs(scaled) <= task.lost && drawn[i] != 0.0;
             word[i] = word_of(task.rule, scaled, stored[i], found);
@@ -110,10 +111,10 @@ template <int bytes, bool by_rule> struct words : unkept {
     }
 };
 
-// Where a lane's part of a block of 32 columns lies.
+// Position of a lane's part of a block of 32 columns.
 struct block_place {
-    unsigned char *out; // the row of the tile; NULL beyond the last
-    int block, chunk;   // of the row, of the block
+    unsigned char *out; // row of the tile; NULL beyond the last
+    int block, chunk;   // index within the row, index within the block
     bool has_columns;
 
     __device__ __forceinline__ block_place(const bb_stream_encoding &task, bb_index row,
@@ -132,7 +133,7 @@ struct block_place {
     }
 };
 
-// Numbers of 4, 8 or 16 bits one block after the other, or planes; then a byte a block.
+// Numbers of 4, 8 or 16 bits, block by block, or planes; then one byte per block.
 __device__ __forceinline__ void write_block(const bb_stream_encoding &task, const block_place &at,
                                             bb_index row, const int32_t (&numbers)[quad],
                                             unsigned char exponent)
@@ -160,7 +161,7 @@ __device__ __forceinline__ void write_block(const bb_stream_encoding &task, cons
     if (writes && at.chunk == 0) {
         unsigned char *exponents = at.out + 4 * bits * blocks;
         exponents[at.block] = exponent;
-        if (bits == 16) { // up to a multiple of 16 bytes
+        if (bits == 16) { // pads to a multiple of 16 bytes
             exponents[blocks + at.block] = 0;
         }
     }
@@ -262,7 +263,7 @@ struct mx_integers : unkept {
     }
 };
 
-// Whole numbers of the row's step.
+// Integers in units of the row's step.
 struct integers {
     double step, divisor, top;
 
@@ -300,7 +301,7 @@ struct integers {
     }
 };
 
-// A row's magnitudes, by integer maxima of their bits.
+// Ranges of a row's magnitudes, by integer maxima of their bits.
 __global__ void __launch_bounds__(threads)
     find_ranges(const __grid_constant__ bb_stream_range_task task, bb_index segments)
 {
@@ -339,11 +340,11 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-constexpr int clips = 4; // of a warp, which takes a row
+constexpr int clips = 4; // per warp, one per row
 static_assert(BB_INTEGER_CLIPS % clips == 0, "each clip has a warp");
 
-// Lane l sums the errors of columns l, l + 32, ... in turn, then the lanes are added in turn: the
-// order of the host's sums, which decide between clips.
+// Lane l sums the errors of columns l, l + 32, ... in order, then the lanes are added in order: the
+// same order as on the host, because these sums decide between clips.
 __global__ void __launch_bounds__(threads)
     try_clips(const __grid_constant__ bb_stream_clip_task task)
 {
@@ -401,7 +402,8 @@ __device__ bb_stream_errors no_errors()
     return out;
 }
 
-// A block a row: lane l adds a run of segments in their order, the first lane adds the lanes.
+// One thread block per row: lane l adds a range of segments in order, the first lane adds the
+// lanes.
 __global__ void __launch_bounds__(lanes)
     add_row_errors(const bb_stream_errors *errors, bb_index segments, bb_stream_errors *totals)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: reading of a segment, its errors, and blocks of 32 whole numbers in eight
-// lanes of four on their way to their planes (stream_encoder.h).
+// For .cu files only: reading of a segment, its errors, and packing of blocks of 32 integers, four
+// in each of eight lanes, into planes (stream_encoder.h).
 #ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_ENCODER_CUDA_H
 #define BB_SOLVERS_OPERATOR_STREAM_STREAM_ENCODER_CUDA_H
 
@@ -15,9 +15,9 @@ namespace encoder
 constexpr int lanes = 32;
 constexpr int warps = 8;
 constexpr int threads = lanes * warps;
-constexpr int quad = 4;                    // columns of a lane at a time
-constexpr int group = BB_BLOCK / quad;     // lanes of a block
-constexpr int turn_columns = lanes * quad; // of a warp at a time
+constexpr int quad = 4;                    // columns per lane at a time
+constexpr int group = BB_BLOCK / quad;     // lanes per block
+constexpr int turn_columns = lanes * quad; // blocks per warp at a time
 constexpr int turns = BB_STREAM_SEGMENT / turn_columns;
 constexpr unsigned all_lanes = 0xffffffffu;
 
@@ -42,21 +42,21 @@ __device__ __forceinline__ bool is_nan(double value)
     return value != value;
 }
 
-// A product with a NaN keeps the NaN's bits, as the host's does.
+// A product with a NaN keeps the NaN's bits, as on the host.
 __device__ __forceinline__ double times(double scale, double value)
 {
     const double quiet = bb_format_f64_of_bits(bb_format_bits_of_f64(value) | 1ULL << 51);
     return is_nan(value) ? quiet : scale * value;
 }
 
-// Four columns of a row: their values, and those times the row's factor, zeros beyond the last.
+// Four columns of a row: values, and values times the row's factor, with zeros beyond the last.
 struct columns_of_lane {
     double value[quad];
     bb_index first;
     int count;
 };
 
-// Reads a row, with two values at once where all rows begin at a multiple of 16 bytes.
+// Reads a row, two values at a time if all rows are aligned to 16 bytes.
 struct row_reader {
     const double *values;
     bb_index columns;
@@ -115,7 +115,7 @@ __device__ __forceinline__ bool any_of_group(bool holds)
     return (__ballot_sync(all_lanes, holds) >> (lane / group * group) & 255u) != 0;
 }
 
-// Place among the chunks of a tile of the chunk that has these columns; `chunks` of a lane.
+// Index among the chunks of a tile of the chunk with these columns; `chunks` per lane.
 __device__ __forceinline__ int placed_chunk(int chunk, int chunks)
 {
     return chunk / chunks * chunks + bb_coded_stream_chunk(chunks, chunk / chunks, chunk % chunks);
@@ -126,7 +126,7 @@ template <class T> __device__ __forceinline__ void store(unsigned char *target, 
     *reinterpret_cast<T *>(target) = word;
 }
 
-// The fields `shift` bits up of four whole numbers, a byte each.
+// Fields of four integers, shifted down by `shift` bits, one byte each.
 __device__ __forceinline__ uint32_t fields_of(const int32_t (&numbers)[quad], int shift, int width)
 {
     const uint32_t mask = (1u << width) - 1u;
@@ -148,9 +148,9 @@ __device__ __forceinline__ uint2 words_of(const int32_t (&numbers)[quad], int sh
     return make_uint2(word[0] | word[1] << 16, word[2] | word[3] << 16);
 }
 
-// Chunk `chunk` (0 to 7) of block `place` of `blocks` of a row or a part of it, of `width` bits in
-// planes, as bb_coded_stream_pack_planes lays it out; `flip` turns bits of planes of bytes over.
-// All lanes of the warp call it with one width; `writes` of a whole block.
+// Packs chunk `chunk` (0 to 7) of block `place` of the `blocks` of a row, or of a part of it, into
+// planes of `width` bits in total, like bb_coded_stream_pack_planes; `flip` inverts bits of planes
+// of bytes. All lanes of the warp call it with the same width; `writes` is equal within a block.
 __device__ __forceinline__ void pack_planes(const int32_t (&numbers)[quad], int width, int chunk,
                                             int place, int blocks, bb_index row, uint32_t flip,
                                             bool writes, unsigned char *out)
@@ -257,7 +257,7 @@ __device__ __forceinline__ void add_count(unsigned mine, uint64_t *target)
     }
 }
 
-// How a row is coded and compared.
+// Coding of a row and its comparison with the values.
 struct row_scaling {
     double scale, inverse, factor;
     bool is_drawn;
@@ -278,7 +278,7 @@ struct row_scaling {
     }
 };
 
-// Codes a segment, `unit` times whose errors are summed.
+// Encodes a segment, with errors in units of `unit`.
 template <class Coder>
 __device__ __forceinline__ void
 code_segment(const bb_stream_encoding &task, const row_scaling &scaling, bb_index row,
@@ -330,7 +330,7 @@ __global__ void __launch_bounds__(threads, 3)
     bb_stream_errors out;
     int exponent = 0;
     bool again = true;
-    // Twice where sums need a unit of their own, as bb_error_norms_add has them.
+    // Runs twice if sums need a separate unit, like bb_error_norms_add.
     while (again) {
         code_segment(task, scaling, row, segment, scalbn(1.0, -exponent), coder, errors, found);
         out.norms.sum_squares = sum_of_lanes(errors.squares);
@@ -363,7 +363,7 @@ __global__ void __launch_bounds__(threads, 3)
     add_count(found.words, &task.tally->words);
 }
 
-// Encodes, with errors and counts; of the quantiser widths alone.
+// Encodes, with errors and counts; for the quantiser computes widths only.
 template <class Coder> bb_status launch_coder(const bb_stream_encoding &task, cudaStream_t queue)
 {
     encode_rows<Coder><<<blocks_of(task.source.rows * task.segments), threads, 0, queue>>>(task);
@@ -373,7 +373,7 @@ template <class Coder> bb_status launch_coder(const bb_stream_encoding &task, cu
 
 bb_status launch_quotients(const bb_stream_encoding &task, cudaStream_t queue);
 
-// Errors of rows out of those of their segments [rows][segments].
+// Errors of rows from those of their segments [rows][segments].
 bb_status add_segments(const bb_stream_errors *errors, bb_index segments, bb_index rows,
                        bb_stream_errors *totals, cudaStream_t queue);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Encoder of the quantiser: widths of the quarters of a row's tiles, which the host levels and
-// places, and then the words (stream_encoder.h).
+// places, then the words (stream_encoder.h).
 #include "solvers/operator/stream/coded_stream_parts.h"
 #include "solvers/operator/stream/stream_encoder_cuda.h"
 
@@ -17,7 +17,7 @@ __device__ __forceinline__ double per_step_of(float step)
     return 1.0 / static_cast<double>(step);
 }
 
-// Four quotients, and whether their block has quotients.
+// Four quotients, and whether their block is stored as quotients.
 struct quotients {
     int32_t value[quad];
     bool held;
@@ -35,11 +35,11 @@ struct quotients {
     }
 };
 
-// Widths of a row's tile, turn by turn.
+// Widths of a row of a tile, accumulated turn by turn.
 struct width_finder {
     uint32_t magnitudes, any, widths;
-    bool fits; // planes
-    bool held; // as quotients
+    bool fits; // stored in planes
+    bool held; // stored as quotients
 
     __device__ void start()
     {
@@ -64,7 +64,7 @@ struct width_finder {
         }
     }
 
-    // Result of the lane's warp.
+    // Result of the warp, in each lane.
     __device__ __forceinline__ uint32_t result() const
     {
         return __any_sync(all_lanes, !held) ? bb_coded_stream_all_quarters(BB_STREAM_RAW)
@@ -86,7 +86,8 @@ struct measured {
         finder.start();
     }
 
-    // A block that is not held is stored as floats or, with a value beyond them, not at all.
+    // A block that the quantiser cannot represent is stored as floats; one with a value outside the
+    // range of fp32 is not stored.
     static __device__ void code_raw(const double (&drawn)[quad], double (&stored)[quad],
                                     bool is_raw, counts &found)
     {
@@ -142,7 +143,7 @@ struct measured {
     }
 };
 
-// A row of a laid tile, of which a warp reads four columns a lane at a time.
+// A row of a stored tile; a warp reads four columns per lane at a time.
 struct laid_row {
     row_reader reader;
     bb_index row, laid, tile;
@@ -192,7 +193,7 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-// A row of floats: quotients times the step, values of blocks that are not held, or NaN.
+// A row of floats: quotients times the step, values of blocks without quotients, or NaN.
 __device__ void make_raw(const double (&drawn)[quad], float step, int count, quotients &read)
 {
     bool odd = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: stored whole numbers as the bytes that stream_digits_cuda.h multiplies, four
-// of a row in a word.
+// For .cu files only: stored integers as the bytes that stream_digits_cuda.h multiplies, four of a
+// row in a word.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_FIELDS_CUDA_H
 #define BB_SOLVERS_OPERATOR_STREAM_STREAM_FIELDS_CUDA_H
 
@@ -20,12 +20,12 @@ __device__ __forceinline__ uint32_t load_4(const unsigned char *source)
     return *reinterpret_cast<const uint32_t *>(source);
 }
 
-/// A block of a row: `own` of eight, the `eights`th eight of its row or plane.
+/// A block of a row: index `own` among eight, in group `eights` of its row or plane.
 struct block_place {
     int eights, own;
     int turn; // of the row
 
-    /// Bytes to the block's place among eight of `bytes` each, and to that of its half.
+    /// Byte offset of the block among eight of `bytes` each, and of its half.
     __device__ __forceinline__ int turned(int bytes) const
     {
         return bytes * own ^ bytes * turn;
@@ -36,8 +36,8 @@ struct block_place {
     }
 };
 
-// The loaders below read values 4 c to 4 c + 3 of a block and those 16 further as bytes, c the
-// column of a lane of four.
+// The loaders below read values 4 c to 4 c + 3 of a block and those 16 further as bytes; c is the
+// column of a lane, 0 to 3.
 
 /// Bytes in order, stored as they are multiplied.
 struct bytes_in_order {
@@ -50,7 +50,7 @@ struct bytes_in_order {
     }
 };
 
-/// The same in rows whose halves of blocks are exchanged.
+/// The same for rows whose halves of blocks are exchanged.
 struct bytes_turned {
     static constexpr int bias = 128;
     static __device__ __forceinline__ uint2 load(const unsigned char *row, block_place block,
@@ -72,7 +72,7 @@ struct nibbles_in_order {
     }
 };
 
-/// The words of a block of the plane of width 2^K that a lane's fields are in.
+/// Words of a block, in the plane of width 2^K, that contain a lane's fields.
 template <int K>
 __device__ __forceinline__ uint2 load_words(const unsigned char *plane, block_place block,
                                             int column)
@@ -86,7 +86,7 @@ __device__ __forceinline__ uint2 load_words(const unsigned char *plane, block_pl
     }
 }
 
-/// Those fields as bytes: of `mask` all bits of a field or none, turned over by `sign`.
+/// These fields as bytes; `mask` selects all bits of a field or none, `sign` inverts bits.
 template <int K>
 __device__ __forceinline__ uint2 fields_of(uint2 words, int column, uint32_t mask, uint32_t sign)
 {
@@ -101,7 +101,7 @@ __device__ __forceinline__ uint2 fields_of(uint2 words, int column, uint32_t mas
 
 template <int K> constexpr uint32_t field_bits = four_of((1U << (1 << K)) - 1U);
 
-/// The upper (`half` 1) or lower bytes of the plane of 16 bits of a block, signs turned over.
+/// Upper (`half` 1) or lower bytes of the 16-bit plane of a block, with signs inverted.
 __device__ __forceinline__ uint2 load_halves(const unsigned char *plane, block_place block,
                                              int column, bool present, int half)
 {
@@ -119,7 +119,7 @@ __device__ __forceinline__ uint2 load_halves(const unsigned char *plane, block_p
             __byte_perm(second.x, second.y, bytes) ^ sign};
 }
 
-/// Planes of W bits, 5 to 7, and BLOCKS blocks, put together.
+/// Combines planes of W bits, 5 to 7, with BLOCKS blocks.
 template <int W, int BLOCKS> struct planes_of {
     static constexpr int bias = 1 << (W - 1);
 

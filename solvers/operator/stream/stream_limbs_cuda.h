@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: the way of stream_bands_cuda.h for floats of eight bits.
+// For .cu files only: the Way of stream_bands_cuda.h for floats of eight bits.
 //
-// Decoding to fp32 and a fused product take 4.5 instructions a value where the bytes of e4m3 leave
-// time for five. Here stored values become fp16, which holds all of them, two by an instruction,
-// and are multiplied as they lie: rows of A [16][16] times x, which stands in B [16][8] as limbs of
-// 11 bits, every second column one,
+// Decoding to fp32 and a fused product take 4.5 instructions per value, while the bytes of e4m3
+// leave time for five. Here stored values are converted to fp16, which represents all of them, two
+// per instruction, and multiplied directly: rows of A [16][16] times x, which is stored in B
+// [16][8] as limbs of 11 bits, in every second column,
 //     x = 2^e (h_0 + 2^-11 h_1 + 2^-22 h_2),   |h_0| < 1, 2^e above the quarter's largest |x|
-// (|h_0| < 4 of an x above 2^125),
-// exact to 2^-34 of 2^e. A product with a limb is exact; sums of 16 are rounded to fp32 by the
-// tensor core. Of e4m3 that is 1.2 instructions a value, and as many for addresses and barriers.
+// (|h_0| < 4 if x is above 2^125), exact to 2^-34 of 2^e. A product with a limb is exact; the
+// tensor core rounds sums of 16 to fp32. For e4m3 this takes 1.2 instructions per value, and as
+// many for addresses and barriers.
 //
-// Sums of a row within a quarter: two chains of steps of 16 columns in fp32, 128 columns at once.
+// Sums of a row within a quarter: two chains of steps of 16 columns in fp32, 128 columns at a time.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_LIMBS_CUDA_H
 #define BB_SOLVERS_OPERATOR_STREAM_STREAM_LIMBS_CUDA_H
 
@@ -20,12 +20,12 @@
 namespace stream
 {
 
-constexpr int run_columns = 128; // that a warp takes at once
-constexpr int slot_columns = 32; // of them, two products
+constexpr int run_columns = 128; // columns that a warp processes at a time
+constexpr int slot_columns = 32; // columns of two products
 constexpr int slots_of_run = run_columns / slot_columns;
 constexpr int limbs = BB_STREAM_LIMBS_OF_X;
-constexpr int limb_bytes = 64;                      // of a slot: 16 a lane of four
-constexpr int slot_bytes = limbs * limb_bytes + 16; // without bank conflicts
+constexpr int limb_bytes = 64;                      // per slot: 16 for each lane of four
+constexpr int slot_bytes = limbs * limb_bytes + 16; // avoids bank conflicts
 
 __device__ __forceinline__ uint32_t bits_of(__half2 pair)
 {
@@ -66,7 +66,7 @@ struct halves_of_e5m2 {
     }
 };
 
-// D += A B of [16][16] and [16][8].
+// D += A B with A [16][16] and B [16][8].
 __device__ __forceinline__ void multiply_16(float (&d)[4], uint2 upper, uint2 lower, uint32_t b0,
                                             uint32_t b1)
 {
@@ -76,24 +76,24 @@ __device__ __forceinline__ void multiply_16(float (&d)[4], uint2 upper, uint2 lo
         : "r"(upper.x), "r"(lower.x), "r"(upper.y), "r"(lower.y), "r"(b0), "r"(b1));
 }
 
-/// Of a storage of eight bits whose values `Halves` widens. x is cut in chunks of four columns
-/// (bb_coded_stream_chunk): halves of a part of a lane's columns, they lie in slot(lane, part) as
-/// lane % 4 of four wants them.
+/// Way for a storage of eight bits whose values `Halves` converts. x is cut in chunks of four
+/// columns (bb_coded_stream_chunk): halves of a part of a lane's columns, stored in slot(lane,
+/// part) in the order of lanes 0 to 3.
 template <class S, class Halves> struct limbs_of_floats {
     static constexpr int cut_bytes = S::columns / slot_columns * slot_bytes;
-    static constexpr int chunks = S::values / 4; // of a lane of read_x
+    static constexpr int chunks = S::values / 4; // per lane of read_x
     static constexpr int turns = S::columns / 4 / quarters / lanes;
     using mark = float; // 2^e
 
-    int rows_at;  // bytes in a stage to the lane's first row
-    int limbs_at; // bytes in limbs to what the lane takes of its quarter
+    int rows_at;  // byte offset in a stage of the lane's first row
+    int limbs_at; // byte offset in the limbs of the lane's share of its quarter
     int quarter, lane;
-    float weight; // of the lane's limb
+    float weight; // weight of the lane's limb
 
     __device__ __forceinline__ limbs_of_floats(int band, int own_quarter, int own_lane, bb_index)
         : quarter(own_quarter), lane(own_lane)
     {
-        // Even columns of B are limbs, so that a lane has one of them; the others are not read.
+        // Even columns of B are limbs, so a lane has one of them; odd columns are not used.
         const int limb = lane / 8 < limbs ? lane / 8 : limbs - 1;
         const int column = lane % 4;
         rows_at = (band_rows * band + lane / 4) * S::row_bytes;
@@ -107,7 +107,7 @@ template <class S, class Halves> struct limbs_of_floats {
         return 1.0;
     }
 
-    // 2^-e and 2^e of the largest x, NaN where it is not finite.
+    // 2^-e and 2^e for the largest x, NaN if it is not finite.
     __device__ __forceinline__ static float scales(uint32_t largest, float *down)
     {
         uint32_t exponent = largest >> 23;
@@ -161,8 +161,8 @@ template <class S, class Halves> struct limbs_of_floats {
         return scale;
     }
 
-    // Values of the lane in 128 columns of a row. Rows lie 512 bytes apart: odd ones take their
-    // halves the other way round, or they would meet the banks of even ones.
+    // Values of the lane in 128 columns of a row. Rows are 512 bytes apart: odd ones read their
+    // halves in reverse order to avoid bank conflicts with even ones.
     __device__ __forceinline__ void load(const unsigned char *row, int run,
                                          uint32_t (&out)[2 * slots_of_run]) const
     {
@@ -180,7 +180,7 @@ template <class S, class Halves> struct limbs_of_floats {
         out[7] = odd ? a.w : b.w;
     }
 
-    // 128 columns of a band times their x: of each of the lane's two rows and its limb.
+    // Multiplies 128 columns of a band by their x, for the lane's two rows and its limb.
     __device__ __forceinline__ float2 multiply_run(const unsigned char *upper,
                                                    const unsigned char *x, int run) const
     {

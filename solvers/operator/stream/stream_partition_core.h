@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who streams which tiles of a coded matrix (coded_stream.h), for C and CUDA.
+// Partition of a coded matrix (coded_stream.h) over streaming thread blocks, for C and CUDA.
 //
-// Rows are cut into groups, a group's tiles into pieces of `piece_tiles`. Multiprocessors do not
-// get the same share of the memory's bandwidth (on an H200 an even cut leaves the mean one idle for
-// 15 % of a product), so blocks take three quarters of a group's pieces in even runs and the rest
-// by turn, as they come free. Every run and every piece taken by turn has a place of its own for
-// its sums, which are added in the order of the places: bits do not depend on who came first.
+// Rows are cut into groups, and the tiles of a group into pieces of `piece_tiles`. Multiprocessors
+// do not get equal shares of the memory bandwidth (on an H200 an equal partition leaves the average
+// one idle for 15 % of a product). Blocks therefore process three quarters of a group's pieces in
+// fixed, equal runs and draw the rest dynamically by turns. Every run and every drawn piece has its
+// own place for its sums, which are added in the order of the places: bits do not depend on the
+// timing.
 //
-// Pieces number BB_STREAM_PIECES a block or one a group, whichever is more, up to twice: products
-// with the number of blocks stay below 2^32 for any matrix that a device holds.
+// The number of pieces is BB_STREAM_PIECES per block or one per group, whichever is more, up to
+// twice that; products with the number of blocks are below 2^32 for any matrix that fits on a
+// device.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_PARTITION_CORE_H
 #define BB_SOLVERS_OPERATOR_STREAM_STREAM_PARTITION_CORE_H
 
@@ -18,22 +20,22 @@
 
 typedef struct bb_stream_partition {
     int blocks;
-    int groups;      ///< of rows
-    int tiles;       ///< of a group
-    int piece_tiles; ///< of a piece; a group's last may have fewer
-    int pieces;      ///< of a group
-    int fixed;       ///< of them: in even runs; 0, or at least `blocks` in all groups
-    int most_places; ///< no group has more (bb_stream_partition_places)
+    int groups;      ///< groups of rows
+    int tiles;       ///< tiles per group
+    int piece_tiles; ///< tiles per piece; a group's last piece may have fewer
+    int pieces;      ///< pieces per group
+    int fixed;       ///< pieces per group in fixed runs; 0, or at least `blocks` in all groups
+    int most_places; ///< largest number per group (bb_stream_partition_places)
 } bb_stream_partition;
 
 enum {
-    BB_STREAM_PIECES = 24,     ///< of a block, about
-    BB_STREAM_LANE_PLACES = 2, ///< that a lane adds, more where 32 lanes do not do
+    BB_STREAM_PIECES = 24,     ///< pieces per block, approximately
+    BB_STREAM_LANE_PLACES = 2, ///< places that a lane adds; more if 32 lanes do not suffice
 };
 
-/// Most runs of a group of `count` pieces, of `total` pieces that `blocks` share: blocks between
-/// the first and the last have floor(total b / blocks) at least in b of them, and these two one
-/// each.
+/// Largest number of runs in a group of `count` pieces, of `total` pieces shared by `blocks`.
+/// Blocks between the first and the last have at least floor(total b / blocks) pieces in b of them;
+/// these two have at least one each.
 BB_DEVICE_FUNCTION
 int bb_stream_partition_most_runs(bb_index count, bb_index total, bb_index blocks)
 {
@@ -62,7 +64,7 @@ bb_stream_partition bb_stream_partition_of(bb_index groups, bb_index tiles, bb_i
     return out;
 }
 
-/// Fixed pieces, all groups after one another: where a block's begin, and whose one is.
+/// Fixed pieces, numbered over all groups: first piece of a block, and block of a piece.
 BB_DEVICE_FUNCTION
 int bb_stream_partition_fixed_begin(const bb_stream_partition *all, int block)
 {
@@ -75,7 +77,7 @@ int bb_stream_partition_fixed_block(const bb_stream_partition *all, int fixed)
                  (unsigned)(all->fixed * all->groups));
 }
 
-/// The first block with a run in a group, and how many have one.
+/// First block with a run in a group, and number of such blocks.
 BB_DEVICE_FUNCTION
 int bb_stream_partition_first_block(const bb_stream_partition *all, int group)
 {
@@ -89,7 +91,7 @@ int bb_stream_partition_runs(const bb_stream_partition *all, int group)
                                  bb_stream_partition_first_block(all, group) + 1;
 }
 
-/// Sums of a group: its runs', then those of the pieces taken by turn.
+/// Number of places of a group: one for each run, then one for each drawn piece.
 BB_DEVICE_FUNCTION
 int bb_stream_partition_places(const bb_stream_partition *all, int group)
 {
@@ -106,12 +108,12 @@ int bb_stream_partition_row_lanes(const bb_stream_partition *parts)
     return lanes;
 }
 
-/// Tiles [first, end) of a group that one place sums.
+/// Tiles [first, end) of a group that belong to one place.
 typedef struct bb_stream_run {
     int group, first, end, place;
 } bb_stream_run;
 
-/// Run number `index` of a block, false where it has fewer.
+/// Run number `index` of a block; returns false if it has fewer.
 BB_DEVICE_FUNCTION
 bool bb_stream_partition_fixed_run(const bb_stream_partition *all, int block, int index,
                                    bb_stream_run *out)
@@ -137,7 +139,7 @@ bool bb_stream_partition_fixed_run(const bb_stream_partition *all, int block, in
     return true;
 }
 
-/// The piece of turn `turn`, false past the last.
+/// Piece of turn `turn`; returns false past the last.
 BB_DEVICE_FUNCTION
 bool bb_stream_partition_turn(const bb_stream_partition *all, int turn, bb_stream_run *out)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: what a launch of solvers/operator/stream/coded_stream_cuda.h is made of, its
+// For .cu files only: arguments of a launch of solvers/operator/stream/coded_stream_cuda.h, its
 // ring of stages in shared memory, and the warp that fills it.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_PRODUCER_CUDA_H
 #define BB_SOLVERS_OPERATOR_STREAM_STREAM_PRODUCER_CUDA_H
@@ -13,44 +13,45 @@ namespace stream
 {
 
 constexpr int lanes = BB_STREAM_LANES;
-constexpr int warps = BB_STREAM_WARPS; // that multiply
+constexpr int warps = BB_STREAM_WARPS; // multiplying warps
 constexpr int threads = lanes * (warps + 1);
-constexpr int adding_warps = 4;   // of a block of add_places
-constexpr int adding_loads = 8;   // of a lane of it, at once
-constexpr int adding_blocks = 4;  // of it on a multiprocessor, at most
-constexpr int cutting_blocks = 2; // of cut_x on a multiprocessor, where products are staged
-// For 32 registers a thread of add_places, which have room beside a block that multiplies.
+constexpr int adding_warps = 4;   // per block of add_places
+constexpr int adding_loads = 8;   // concurrent loads per lane of add_places
+constexpr int adding_blocks = 4;  // most blocks of add_places per multiprocessor
+constexpr int cutting_blocks = 2; // blocks of cut_x per multiprocessor, for staged products
+// Limits add_places to 32 registers a thread, so that it fits next to a multiplying block.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
 constexpr int adding_fit = 1;
 #else
 constexpr int adding_fit = 16;
 #endif
 constexpr int most_stages = 12;
-constexpr int late_stages = 4;         // ahead at most, once pieces go by turn
-constexpr int stages_on_their_way = 1; // ahead of x: more delay what the kernel before waits for
+constexpr int late_stages = 4;         // most stages ahead once pieces are drawn by turns
+constexpr int stages_on_their_way = 1; // stages loaded before x is available; more would delay the
+                                       // kernel that the product waits for
 constexpr uint32_t everyone = 0xffffffffU;
 
-/// Named barriers of a block, after that of __syncthreads.
-constexpr int barrier_of_sums = 1;   // the warps that multiply
-constexpr int barriers_of_bands = 2; // BB_STREAM_LIMBS: four warps that multiply, one each
+/// Named barriers of a block; number 0 is that of __syncthreads.
+constexpr int barrier_of_sums = 1;   // of the multiplying warps
+constexpr int barriers_of_bands = 2; // BB_STREAM_LIMBS: one per four multiplying warps
 
 template <class S> constexpr int group_rows = warps *S::warp_rows;
 
-/// What the producer says of a stage.
+/// Description of a stage, written by the producer.
 struct stage_note {
-    int operand; // -1: no more
+    int operand; // -1: end
     int tile;
-    int row;        // first of the group, of the rows wanted
-    int begin, end; // of the group's rows, those in the stage
-    int place;      // of the run that ends with this tile, else -1
-    int shift;      // quantiser: of the first row's bb_stream_place
-    bool far;       // quantiser: the rows are where they lie, not in the stage
+    int row;        // first row of the group among the requested rows
+    int begin, end; // rows of the group in the stage
+    int place;      // place of the run that ends with this tile, otherwise -1
+    int shift;      // quantiser: offset of the first row's bb_stream_place
+    bool far;       // quantiser: the rows are read from memory, not from the stage
 };
 
 struct stage_control {
     uint64_t full[most_stages];
     uint64_t empty[most_stages];
-    uint64_t landed[most_stages]; // rows that were brought ahead of their x
+    uint64_t landed[most_stages]; // rows loaded before their x
     uint64_t has_cut;             // the block has drawn its last turn of tiles of x to be cut
     unsigned cutting[2];          // its turns
     stage_note notes[most_stages];
@@ -62,21 +63,21 @@ struct stage_shape {
     int bytes;
     int units_at; // quantiser
     int x_at;
-    bb_index whole_columns; // of x in whole 16 bytes
+    bb_index whole_columns; // columns of x in whole 16-byte words
 };
 
-/// Products and how they are cut: groups of all operands after one another.
+/// Products and their partition: groups of all operands, one operand after the other.
 struct job {
     bb_stream_task task;
     bb_stream_partition parts;
     stage_shape shape;
-    int groups; // of an operand
+    int groups; // per operand
 };
 
-/// Group `group` of all: which rows of which operand.
+/// Rows and operand of group `group`.
 struct group_place {
     int operand;
-    bb_index row; // of the rows wanted
+    bb_index row; // among the requested rows
     int rows;
 };
 
@@ -88,13 +89,13 @@ template <class S> __device__ __forceinline__ group_place find_group(const job &
     return {operand, row, rest < group_rows<S> ? static_cast<int>(rest) : group_rows<S>};
 }
 
-/// The first of the rows wanted.
+/// First requested row.
 __device__ __forceinline__ bb_index first_row_of(const job &task_job)
 {
     return task_job.task.row_at == nullptr ? task_job.task.row : *task_job.task.row_at;
 }
 
-/// The way through the ring of stages, of the producer and of each other warp.
+/// Position in the ring of stages, for the producer and for each other warp.
 struct ring_place {
     int slot;
     uint32_t parity;
@@ -119,15 +120,15 @@ __device__ __forceinline__ void start_barriers(const job &task_job, stage_contro
     hopper::barrier_starts_visible();
 }
 
-/// Of the warps that multiply.
+/// Barrier of the multiplying warps.
 __device__ __forceinline__ void barrier_of_warps()
 {
     asm volatile("bar.sync %0, %1;" ::"n"(barrier_of_sums), "n"(warps * lanes) : "memory");
 }
 
-/// x as the products take it, of a tile: as it is, in whole 16 bytes and the rest one by one.
+/// x of a tile in plain form: whole 16-byte words by bulk copy, the rest one by one.
 template <class S, class Product> struct plain_x {
-    static constexpr bool has_end = true; // that is written
+    static constexpr bool has_end = true; // the end of x is written by threads
 
     static __device__ __forceinline__ uint32_t bytes(const job &task_job, int tile)
     {
@@ -154,8 +155,8 @@ template <class S, class Product> struct plain_x {
         }
     }
 
-    /// add_places may start then and no sooner: until the kernel before is over, the counts are
-    /// those of the product before. Each thread waits before it lets.
+    /// Lets add_places start now and not earlier: until the preceding kernel has ended, the counts
+    /// are those of its product. Each thread waits before it lets the next kernel start.
     static __device__ __forceinline__ void await(const job &, stage_control *)
     {
         hopper::wait_for_kernel_before();
@@ -163,31 +164,31 @@ template <class S, class Product> struct plain_x {
     }
 };
 
-/// A tile whose rows come next; of the quantiser where its first and last row lie, and the last of
-/// the upper half of a group's: fetched a tile ahead, looked at when they are needed.
+/// The tile whose rows are copied next. For the quantiser also the locations of its first and last
+/// row and of the last row of a group's upper half, loaded one tile ahead of their use.
 struct tile_source {
     bb_stream_run run;
     int tile;
     group_place group;
-    bb_index line; // of all tiles' rows, the first
+    bb_index line; // first row, counted over the rows of all tiles
     bb_stream_place first, middle, last;
 };
 
-/// One lane that fills stages with rows and, by `X`, x. A tile's rows of a group are a stage, but
-/// for those of the quantiser that are too many bytes: these are two, of the upper half of the rows
-/// and the rest.
+/// One lane that fills stages with rows and, by `X`, with x. The rows of a group in one tile are
+/// one stage. Quantiser rows that are too large are two stages: the upper half of the rows and the
+/// rest.
 template <class S, class X> struct producer {
     const job &task_job;
     stage_control *control;
     unsigned char *stages;
-    bb_index first_row; // of the matrix
+    bb_index first_row; // in the matrix
     ring_place stage_place;
     tile_source next;
-    int begin;     // of its rows, the first that is not in a stage
-    bool is_there; // whether there is a next tile
-    int index;     // of the block's next even run
-    int turn;      // drawn ahead of its time
-    bool is_late;  // whether pieces go by turn
+    int begin;     // first of its rows that is not yet in a stage
+    bool is_there; // true if there is a next tile
+    int index;     // number of the block's next fixed run
+    int turn;      // drawn in advance
+    bool is_late;  // true once pieces are drawn by turns
 
     __device__ __forceinline__ producer(const job &all, stage_control *ring, unsigned char *memory)
         : task_job(all), control(ring), stages(memory),
@@ -226,7 +227,7 @@ template <class S, class X> struct producer {
         }
     }
 
-    // The block's next run: its even ones, then by turn.
+    // Next run of the block: fixed runs, then drawn pieces.
     __device__ __forceinline__ bool take_run(bb_stream_run *out)
     {
         if (bb_stream_partition_fixed_run(&task_job.parts, static_cast<int>(blockIdx.x), index++,
@@ -245,7 +246,7 @@ template <class S, class X> struct producer {
         turn = static_cast<int>(atomicAdd(&task_job.task.counts->turns, 1U));
     }
 
-    // The tile after the next, of its run or (`beyond`) of the block's next one.
+    // Advances to the next tile, of the run or (`beyond`) of the block's next run.
     __device__ __forceinline__ void advance(bool beyond)
     {
         bb_stream_run run = next.run;
@@ -259,8 +260,8 @@ template <class S, class X> struct producer {
         }
     }
 
-    // Opens a stage and copies the rows that come next, counted by `arrival`, which expects x too
-    // where that follows at once. Moves on.
+    // Opens a stage and copies the next rows, counted by `arrival`, which also expects x if that
+    // follows at once. Advances.
     __device__ __forceinline__ void copy_rows(uint64_t *arrival, bool with_x, bool beyond)
     {
         const tile_source own = next;
@@ -329,8 +330,8 @@ template <class S, class X> struct producer {
         }
     }
 
-    // Fills the ring with rows of the first run: the matrix does not depend on the kernel before; x
-    // and what is drawn do.
+    // Fills the ring with rows of the first run, because the matrix does not depend on the
+    // preceding kernel. x and drawn turns do.
     __device__ __forceinline__ void start()
     {
         bb_stream_run run;
@@ -363,8 +364,8 @@ template <class S, class X> struct producer {
         }
     }
 
-    // Waits until fewer than late_stages are ahead, for values of 8 bits: these alone gain by it
-    // (docs/lab/performance.md, 7).
+    // Waits until fewer than late_stages are ahead. Only for values of 8 bits, because only these
+    // become faster (docs/lab/performance.md, 7).
     __device__ __forceinline__ void wait_when_late()
     {
         constexpr bool has_time = !S::varies && !S::of_any_bits && S::row_bytes / S::columns == 1;

@@ -5,23 +5,23 @@
 
 #include <string.h>
 
-// Tiles as they lie one after the other: the matrix's, the lower parts of the wide ones of them and
-// the upper ones.
+// Stored tiles in order: those of the matrix, the lower parts of its wide tiles, and the upper
+// parts.
 typedef struct laying {
     bb_coded_stream *stream;
     const bb_stream_quotients *source;
     bb_stream_laid *tiles;
     bb_stream_place *places; // [tiles][rows]
-    bb_index first;          // tile to level
+    bb_index first;          // first tile to level
 } laying;
 
-// A coded matrix on the host as a source.
+// A coded matrix on the host as a source of quotients.
 typedef struct host_quotients {
     const bb_coded_matrix *matrix;
     const bb_coded_stream *stream;
-    const bb_stream_laid *tiles; // from the first one on that is worked on
+    const bb_stream_laid *tiles; // from the current first tile on
     bb_stream_place *places;     // [tiles][rows]
-    uint32_t unit;               // where `out` begins
+    uint32_t unit;               // unit at which `out` starts
     unsigned char *out;          // zeroed
 } host_quotients;
 
@@ -56,7 +56,8 @@ static bool is_in_planes(const bb_stream_place *place)
     return (place->widths & 255U) < BB_STREAM_QUOTIENTS;
 }
 
-// Quarters of a band's rows get the width of the widest, but for those of zeros.
+// Raises the width of every quarter in a band's rows to the largest one, except for quarters of
+// zeros.
 static void level_band(bb_stream_place *places, bb_index rows)
 {
     for (int q = 0; q < BB_STREAM_QUARTERS; ++q) {
@@ -74,7 +75,7 @@ static void level_band(bb_stream_place *places, bb_index rows)
     }
 }
 
-// Quotients of a row of a tile; false if they do not fit.
+// Reads the quotients of a row of a tile; returns false if they do not fit.
 static bool read_quotients(const host_quotients *work, bb_stream_laid tile, bb_index row,
                            int32_t out[BB_QUANTISER_RUN])
 {
@@ -120,7 +121,7 @@ static bb_status level_tile(void *context, bb_index index)
     return BB_OK;
 }
 
-// Measures laid tiles and levels their bands.
+// Measures stored tiles and levels their bands.
 static bb_status measure(laying *work, bb_index first, bb_index count)
 {
     bb_status status = BB_OK;
@@ -135,7 +136,7 @@ done:
     return status;
 }
 
-// Quotients in planes, each quarter its own.
+// Writes quotients in planes, each quarter with its width.
 static void pack_quarters(const int32_t *quotients, uint32_t widths, bb_index row,
                           unsigned char *out)
 {
@@ -150,7 +151,7 @@ static void pack_quarters(const int32_t *quotients, uint32_t widths, bb_index ro
     }
 }
 
-// 32 words of a lane, those of all lanes side by side.
+// 32 words per lane, interleaved over the lanes.
 static void pack_words(const int32_t *words, unsigned char *out)
 {
     for (int b = 0; b < BB_STREAM_LANES; ++b) {
@@ -198,7 +199,7 @@ static bb_status upload_words(void *context, const bb_stream_laid *laid, bb_inde
     host_quotients *work = context;
     const bb_coded_stream *stream = work->stream;
     const bb_index rows = stream->rows;
-    // A tile with every row at its widest.
+    // Largest size of a tile, with every row at its widest.
     const bb_index tile_bytes = rows * BB_STREAM_LINE * BB_BLOCK;
     const bb_index limit = 1 + bb_coded_stream_least(tiles - 1, BB_STREAM_CHUNK_BYTES / tile_bytes);
     BB_TRY(BB_ZEROED(limit * tile_bytes, &work->out));
@@ -231,8 +232,7 @@ static bool has_width(const bb_stream_place *places, bb_index count, uint32_t wi
     return false;
 }
 
-// The wide tiles, which limbs take in two parts where there are `limit` at most and nothing is
-// fp32.
+// Finds the wide tiles. Limbs use them in two parts, if there are at most `limit` and none is fp32.
 static void find_wide_tiles(bb_coded_stream *stream, const bb_stream_place *places, bb_index limit)
 {
     stream->uppers = 0;
@@ -250,8 +250,8 @@ static void find_wide_tiles(bb_coded_stream *stream, const bb_stream_place *plac
     }
 }
 
-// Measures the parts of wide tiles. An upper one of 17 bits, of a quotient of 2^31 - 2^15 and more,
-// is in no planes, and limbs do not take it.
+// Measures the parts of wide tiles. An upper part of 17 bits, of a quotient of 2^31 - 2^15 or more,
+// does not fit into planes, so limbs are disabled.
 static bb_status measure_parts(bb_coded_stream *stream, laying *work)
 {
     bb_status status = BB_OK;
@@ -269,13 +269,13 @@ done:
     return status;
 }
 
-// Where rows lie, one after the other.
+// Assigns consecutive locations to the rows.
 static bb_status place_rows(bb_index count, bb_stream_place *places, size_t *units)
 {
     bb_status status = BB_OK;
     for (bb_index i = 0; i < count; ++i) {
         BB_REQUIRE(*units <= UINT32_MAX, BB_UNSUPPORTED,
-                   "quantiser of more than 2^32 units of %d bytes on a GPU", (int)BB_STREAM_UNIT);
+                   "quantiser on a GPU: more than 2^32 units of %d bytes", (int)BB_STREAM_UNIT);
         places[i].unit = (uint32_t)*units;
         *units += bb_coded_stream_units(places[i].widths);
     }
@@ -283,7 +283,7 @@ done:
     return status;
 }
 
-// Bytes of `count` rows of tiles with their places.
+// Bytes of `count` rows of tiles, including their places.
 static size_t bytes_of(const bb_stream_place *places, bb_index count)
 {
     size_t units = 0;
@@ -293,7 +293,7 @@ static size_t bytes_of(const bb_stream_place *places, bb_index count)
     return BB_STREAM_UNIT * units + (size_t)count * sizeof *places;
 }
 
-// Kernels copy two places at once: one behind the last is read, too.
+// Kernels copy two places at once, so one beyond the last is read, too.
 static bb_status upload_places(bb_device *device, const bb_stream_place *places, bb_index count,
                                void **out)
 {

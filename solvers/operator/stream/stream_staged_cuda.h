@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: the stages of stream_producer_cuda.h where there are no bulk copies, before
-// and after sm_90: the threads that multiply bring them, the next one while one is multiplied where
-// shared memory has room for two.
+// For .cu files only: stages of stream_producer_cuda.h for GPUs without bulk copies, before and
+// after sm_90. The multiplying threads copy them, the next one during the current product if shared
+// memory has room for two.
 //
-// Runs and places are those of stream_partition_core.h. Pieces that sm_90's blocks draw by turn are
-// dealt out, block b the turns b, b + blocks and so on: each has a place of its own, so that sums
-// do not know who took it.
+// Runs and places are those of stream_partition_core.h. Pieces that blocks on sm_90 draw
+// dynamically are assigned statically: block b has the turns b, b + blocks and so on. Each has its
+// own place, so the sums are the same.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_STAGED_CUDA_H
 #define BB_SOLVERS_OPERATOR_STREAM_STREAM_STAGED_CUDA_H
 
@@ -16,18 +16,18 @@ namespace stream
 {
 
 constexpr int staged_threads = lanes * warps;
-constexpr int most_staged = 2; // stages
+constexpr int most_staged = 2; // stages in the ring
 
-/// The stages of a block one after another, the same in all of its threads.
+/// Sequence of the stages of a block, the same in all of its threads.
 template <class S> struct staged_walk {
     const job &task_job;
-    bb_index first_row; // of the matrix
+    bb_index first_row; // in the matrix
     bb_stream_run run;
     int tile;
-    int begin;     // of the group's rows, the first that is in no stage yet
-    int index;     // of the block's next even run
-    int turn;      // its next one
-    bool is_there; // whether there is a stage
+    int begin;     // first of the group's rows that is not yet in a stage
+    int index;     // number of the block's next fixed run
+    int turn;      // its next turn
+    bool is_there; // true if there is a stage
 
     __device__ __forceinline__ explicit staged_walk(const job &all)
         : task_job(all), first_row(first_row_of(all)), run(), tile(0), begin(0), index(0),
@@ -53,8 +53,8 @@ template <class S> struct staged_walk {
         return place.unit + bb_coded_stream_units(place.widths);
     }
 
-    /// What the stage is, and its rows in memory. Of the quantiser, rows of half a group where
-    /// those of a whole one are too many bytes; rows that even then are lie where they lie.
+    /// Describes the stage and its rows in memory. Quantiser rows of a whole group that are too
+    /// large are split into halves; if a half is still too large, its rows are read from memory.
     __device__ __forceinline__ stage_note describe(const unsigned char **rows, int *bytes) const
     {
         const group_place group = find_group<S>(task_job, run.group);
@@ -90,7 +90,7 @@ template <class S> struct staged_walk {
         return note;
     }
 
-    /// The group's first row of the tile, of all tiles' rows.
+    /// First row of the group in the tile, counted over the rows of all tiles.
     __device__ __forceinline__ bb_index line_of(const group_place &group) const
     {
         return static_cast<bb_index>(tile) * task_job.task.matrix_rows + first_row + group.row;
@@ -109,7 +109,7 @@ template <class S> struct staged_walk {
     }
 };
 
-/// Copies bytes, a multiple of 16 between addresses that are, by all threads of a block.
+/// Copies bytes with all threads of a block; count and both addresses are multiples of 16.
 __device__ __forceinline__ void copy_by_all(unsigned char *target, const void *source, int bytes)
 {
     for (int index = 16 * static_cast<int>(threadIdx.x); index < bytes;
@@ -121,7 +121,7 @@ __device__ __forceinline__ void copy_by_all(unsigned char *target, const void *s
     }
 }
 
-/// Brings a stage on its way; returns what it is.
+/// Starts the copy of a stage; returns its description.
 template <class S, class X>
 __device__ __forceinline__ stage_note bring_stage(const job &task_job, const staged_walk<S> &walk,
                                                   unsigned char *stage)
@@ -170,7 +170,7 @@ __device__ __forceinline__ void walk_stages(const job &task_job, unsigned char *
         }
         __syncthreads();
         take(stage, note);
-        __syncthreads(); // it may be filled again
+        __syncthreads(); // the buffer may be filled again
         if (!ahead && walk.is_there) {
             next = bring_stage<S, X>(task_job, walk, stages);
         }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: how a lane decodes its columns of a row of a tile, one type a storage.
+// For .cu files only: decoding of a lane's columns of a row of a tile, one type per storage.
 // Layouts are those of coded_stream.h.
 //
-// A storage has `columns` of a tile, `row_bytes` (most), `warp_rows` and, per lane, load(row, lane,
-// values), which fills columns / 32 values in the order of the lane's chunks, and unit(row, lane),
-// a power of two, the step or NaN that all of them are to be multiplied by (`has_unit` false: one).
-// What load and unit give, rounded to fp32, is what the codec decodes to fp32 on the cpu.
+// A storage has `columns` of a tile, `row_bytes` (at most), `warp_rows` and, per lane, load(row,
+// lane, values), which fills columns / 32 values in the order of the lane's chunks, and unit(row,
+// lane), their common factor: a power of two, the step, or NaN (`has_unit` false: one). Values
+// times unit, rounded to fp32, equal the fp32 values decoded by the codec on the cpu.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_STORAGE_CUDA_H
 #define BB_SOLVERS_OPERATOR_STREAM_STREAM_STORAGE_CUDA_H
 
@@ -37,7 +37,7 @@ __device__ __forceinline__ void widen(__half2 pair, float &a, float &b)
     b = wide.y;
 }
 
-// (a & b) ^ c in one instruction: of two constants the compiler would make two.
+// (a & b) ^ c in one instruction; for two constants the compiler would use two.
 __device__ __forceinline__ uint32_t mask_and_turn(uint32_t a, uint32_t b, uint32_t c)
 {
 #if defined(__CUDA_ARCH__)
@@ -49,38 +49,38 @@ __device__ __forceinline__ uint32_t mask_and_turn(uint32_t a, uint32_t b, uint32
 #endif
 }
 
-// 2^e of e + 127; 255, infinity, stands with mantissas of zero for a poisoned block.
+// 2^e of e + 127; 255, infinity, belongs to zero mantissas, which gives NaN for a poisoned block.
 __device__ __forceinline__ float unit_of(uint32_t exponent)
 {
     return __uint_as_float(exponent << 23);
 }
 
-// The same of byte `which` of a word.
+// The same for byte `which` of a word.
 __device__ __forceinline__ float unit_of(uint32_t exponents, int which)
 {
     return __uint_as_float(__byte_perm(exponents, 0, 0x0444U | which << 12) >> 1);
 }
 
-/// A row of a tile as a lane finds it, in shared memory or where it lies.
+/// A row of a tile, in shared memory or in device memory.
 struct row_source {
     const unsigned char *bytes;
-    uint32_t bits; // of bfp and integers; widths of the quantiser
+    uint32_t bits; // exponents of bfp; widths of the quantiser
     float step;    // of integers and the quantiser
-    uint32_t turn; // of the blocks in planes
+    uint32_t turn; // turn of the blocks in planes
 };
 
-/// What storages with rows of 512 bytes or a few more share.
+/// Common part of storages with rows of 512 bytes or slightly more.
 template <int COLUMNS, int ROW_BYTES, int WARP_ROWS> struct fixed_rows {
     static constexpr int columns = COLUMNS;
     static constexpr int values = COLUMNS / BB_STREAM_LANES;
     static constexpr int row_bytes = ROW_BYTES;
     static constexpr int warp_rows = WARP_ROWS;
-    static constexpr bool varies = false;      // bytes of a row from tile to tile
-    static constexpr bool of_any_bits = false; // bytes of a row with the bits of a value
-    static constexpr bool has_steps = false;   // of rows
+    static constexpr bool varies = false;      // row distance from tile to tile
+    static constexpr bool of_any_bits = false; // row bytes for this number of bits per value
+    static constexpr bool has_steps = false;   // size of rows
 };
 
-/// The step of a row as the unit of all of it.
+/// The step of a row as the unit of all its values.
 struct with_steps {
     static constexpr bool has_unit = true;
     static constexpr bool has_steps = true;
@@ -151,7 +151,7 @@ struct of_fp16 : fixed_rows<256, 512, 4>, without_unit {
     }
 };
 
-// The two e4m3 in the low bytes.
+// The two e4m3 values in the low bytes.
 __device__ __forceinline__ void widen_e4m3(uint32_t two, float &a, float &b)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
@@ -193,7 +193,7 @@ struct of_e5m2 : fixed_rows<512, 512, 4>, without_unit {
     }
 };
 
-/// Units of blocks whose exponents follow 512 bytes of mantissas, LANES_OF lanes a block.
+/// Units of blocks whose exponents follow 512 bytes of mantissas, LANES_OF lanes per block.
 template <int LANES_OF> struct with_exponents {
     static constexpr bool has_unit = true;
     static __device__ __forceinline__ float unit(row_source row, int lane)
@@ -204,7 +204,7 @@ template <int LANES_OF> struct with_exponents {
 
 struct of_bfp16 : fixed_rows<256, 528, 4>, with_exponents<4> {
     using value = float;
-    // m + 2^15, as it is stored, is put below 2^23's exponent.
+    // The stored m + 2^15 is inserted below the exponent of 2^23.
     static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[8])
     {
         uint4 four = load_16(row.bytes + 16 * lane);
@@ -219,7 +219,7 @@ struct of_bfp16 : fixed_rows<256, 528, 4>, with_exponents<4> {
 
 struct of_bfp8 : fixed_rows<512, 528, 4>, with_exponents<2> {
     using value = float;
-    // The same with m + 2^7.
+    // The same for m + 2^7.
     static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[16])
     {
         uint4 four = load_16(row.bytes + 16 * lane);
@@ -243,8 +243,8 @@ struct of_integer8 : fixed_rows<512, 512, 4>, with_steps {
     }
 };
 
-// Nibbles of two bytes of a word, bytes 0 and 2: m + 8 is put below the exponent of fp16's 1024, in
-// its place or sixteen times. Low nibbles are values i and i + 2, high ones i + 16 and i + 18.
+// Nibbles of bytes 0 and 2 of a word: m + 8 is inserted below the exponent of 1024 in fp16, in
+// place or times sixteen. Low nibbles are values i and i + 2, high ones i + 16 and i + 18.
 __device__ __forceinline__ void widen_nibbles(uint32_t word, float *c)
 {
     __half2 low = halves_of(mask_and_turn(word, 0x000f000fU, 0x64086408U));
@@ -269,7 +269,7 @@ struct of_bfp4 : fixed_rows<1024, 544, 4>, with_exponents<1> {
     }
 };
 
-// The words of a block of the plane of width 2^K at `plane`; those of bytes are two halves.
+// Words of a block in the plane of width 2^K at `plane`; those of byte planes are two halves.
 template <int K>
 __device__ __forceinline__ void load_plane(const unsigned char *plane, int block, uint32_t turn,
                                            uint32_t (&words)[1 << K])
@@ -295,7 +295,8 @@ __device__ __forceinline__ void load_plane(const unsigned char *plane, int block
     }
 }
 
-// Appends the fields of the plane of width 2^K of a lane's block; returns where the next one is.
+// Appends the fields of the plane of width 2^K of a lane's block; returns the address of the next
+// plane.
 template <int K, int BLOCKS>
 __device__ __forceinline__ const unsigned char *
 append_plane(const unsigned char *plane, row_source row, int block, uint32_t (&v)[32])
@@ -319,7 +320,7 @@ append_plane(const unsigned char *plane, row_source row, int block, uint32_t (&v
     return plane + 4 * BLOCKS * bits;
 }
 
-// Bits of both halves of a __half2: an integer from 1 to 2047, and 2^-n.
+// Bit patterns for both halves of a __half2: an integer from 1 to 2047, and 2^-n.
 __host__ __device__ constexpr uint32_t both(uint32_t half)
 {
     return half << 16 | half;
@@ -337,9 +338,10 @@ __host__ __device__ constexpr uint32_t half_of_power(int n)
     return static_cast<uint32_t>(15 - n) << 10;
 }
 
-// The same in fp16, exact up to 12 bits, two values at a time: a field is put below the exponent of
-// 1024 where it stands, and one multiplication takes both away. All planes pair value v with v + 2:
-// h[2 m + o] holds 4 m + o and 4 m + o + 2. TOP: the widest plane, whose fields are signed.
+// The same in fp16, exact up to 12 bits, two values at a time. A field is inserted below the
+// exponent of 1024 at its position, and one fused multiplication removes both exponent and
+// position. All planes pair value v with v + 2: h[2 m + o] has 4 m + o and 4 m + o + 2. TOP: the
+// widest plane, whose fields are signed.
 template <int K, bool TOP>
 __device__ __forceinline__ void append_halves(const uint32_t (&words)[1 << K], __half2 (&h)[16])
 {
@@ -355,7 +357,7 @@ __device__ __forceinline__ void append_halves(const uint32_t (&words)[1 << K], _
             const uint32_t magic = both(0x6400U | sign << place);
             const __half2 scale = halves_of(both(half_of_power(place)));
             const __half2 bias = halves_of(both(0x8000U | half_of((1024U >> place) + sign)));
-            const int m = f * bits + j; // of the pairs, f * 4 bits / 4 + j
+            const int m = f * bits + j; // position of the pairs, f * 4 bits / 4 + j
 #pragma unroll
             for (int o = 0; o < 2; ++o) {
                 __half2 field = halves_of(mask_and_turn(word >> (8 * o), mask, magic));
@@ -432,7 +434,7 @@ __device__ __forceinline__ void load_planes(row_source row, int block, float (&c
     }
 }
 
-/// Rows of planes of MOST bits a value and fewer, as the layout says, and MORE bytes.
+/// Rows of planes with at most MOST bits per value, as the layout specifies, and MORE bytes.
 template <int MOST, int MORE, int WARP_ROWS> struct rows_of_planes {
     using value = float;
     static constexpr int columns = 1024;
@@ -447,7 +449,7 @@ template <int MOST, int MORE, int WARP_ROWS> struct rows_of_planes {
     }
 };
 
-/// bfp of 9 bits and more, or of 5 to 7 (MOST 7), four rows a warp.
+/// bfp of 9 bits and more, or of 5 to 7 (MOST 7), four rows per warp.
 template <int MOST, int WARP_ROWS>
 struct of_bfp_planes : rows_of_planes<MOST, BB_STREAM_LANES, WARP_ROWS> {
     static constexpr bool has_unit = true;
@@ -472,14 +474,14 @@ __device__ __forceinline__ row_source quarter_of(row_source row, int quarter)
             bb_coded_stream_width(row.bits, quarter), row.step, row.turn};
 }
 
-/// Half groups of more than most_units are read where they lie.
+/// Half groups of more than most_units are read from memory.
 struct of_quantiser {
     using value = float;
     static constexpr int columns = 1024;
     static constexpr int values = 32;
     static constexpr int row_bytes = 0;
     static constexpr int warp_rows = 4;
-    static constexpr int most_units = BB_STREAM_STAGE_UNITS; // of rows in a stage
+    static constexpr int most_units = BB_STREAM_STAGE_UNITS; // units of rows in a stage
     static constexpr bool varies = true;
     static constexpr bool has_unit = true;
     static constexpr bool of_any_bits = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: how the products of a row of a tile are summed on the way (bb_stream_sums of
-// coded_stream.h), one type a way over a storage of stream_storage_cuda.h.
+// For .cu files only: summation of the products of a row of a tile (bb_stream_sums of
+// coded_stream.h), one type per kind of sums over a storage of stream_storage_cuda.h.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_SUMS_CUDA_H
 #define BB_SOLVERS_OPERATOR_STREAM_STREAM_SUMS_CUDA_H
 
@@ -10,7 +10,7 @@
 namespace stream
 {
 
-/// Sums of a lane for the rows of its warp. `add` takes a row of a tile, `turn` ends a tile.
+/// Sums of a lane for the rows of its warp. `add` adds a row of a tile, `turn` ends a tile.
 template <class S> struct wide_sums { // BB_STREAM_WIDE
     using product = double;
     double sum[S::warp_rows];
@@ -88,11 +88,11 @@ template <class S> struct run_sums { // BB_STREAM_RUNS, BB_STREAM_NARROW
     using product = float;
     double sum[S::warp_rows];
     float run[S::warp_rows];
-    int tiles, left; // of a run
+    int tiles, left; // length of a run
 
     __device__ __forceinline__ void start(const bb_stream_task &task)
     {
-        // A run that never ends but with the rows.
+        // A run that ends only with the rows.
         tiles = task.sums == BB_STREAM_NARROW ? 0x7fffffff : task.run / S::values;
         clear();
     }
