@@ -7,13 +7,14 @@
 struct bb_assembled_kernel {
     bb_device *device;
     bb_choice choice;
-    bb_program program; ///< in the choice's order of sums
+    bb_program program; ///< program with the choice's order of sums
     bool *is_inside;    ///< [step_count]
     bb_emission emission;
     bb_build *build;
-    void *parts[BB_PROGRAM_ACCUMULATORS]; ///< of the space's ICF
+    void *parts[BB_PROGRAM_ACCUMULATORS]; ///< for the reduction over the space
     bb_index part_capacity;
-    void **outgrown; ///< [outgrown_count] parts that a recorded graph may hold
+    void **outgrown; ///< [outgrown_count] replaced part buffers, which a recorded graph may still
+                     ///< refer to
     bb_index outgrown_count;
 };
 
@@ -95,7 +96,7 @@ const char *bb_assembled_kernel_compiler(const bb_assembled_kernel *kernel)
     return bb_build_compiler(kernel->build);
 }
 
-// Values of the host as a launch takes them, each of its type.
+// Values of the host as arguments of a launch, each with its type.
 typedef union host_number {
     int64_t index;
     int32_t integer;
@@ -135,13 +136,13 @@ done:
     return status;
 }
 
-// Chunks of a sum of so many items, one of nothing where it is empty.
+// Number of chunks of a sum of `items`; an empty sum has one empty chunk.
 static bb_index chunk_count(bb_index items, bb_index chunk)
 {
     return chunk == 0 || items <= chunk ? 1 : (items + chunk - 1) / chunk;
 }
 
-// Parts of each sum that comes in parts.
+// Number of parts of each sum that is split into parts.
 static bb_index part_count(const bb_assembled_kernel *kernel, const bb_binding *binding)
 {
     const bb_program *program = &kernel->program;
@@ -156,8 +157,8 @@ static bb_index group_count(bb_index points, bb_index group_points)
     return (points + group_points - 1) / group_points;
 }
 
-// Items that a thread takes at once on the cpu: of points without sums so many that waking another
-// thread pays.
+// Number of items per thread call on the cpu; with cheap points enough of them to justify waking
+// another thread.
 static bb_index cpu_grain(const bb_assembled_kernel *kernel, const bb_binding *binding,
                           const bb_launch_shape *shape)
 {
@@ -251,7 +252,7 @@ bb_status bb_assembled_kernel_compute(bb_assembled_kernel *kernel, const bb_bind
     BB_TRY(BB_ZEROED(program->object_count, &blocks));
     for (int i = 0; i < program->object_count; ++i) {
         const size_t bytes = object_bytes(binding, i);
-        // An object without elements is an argument all the same.
+        // An object without elements still needs an argument.
         BB_TRY(bb_device_allocate(device, bytes > 0 ? bytes : 1, &blocks[i]));
         if (bytes > 0) {
             BB_TRY(bb_device_upload(device, blocks[i], binding->data[i].elements, bytes));

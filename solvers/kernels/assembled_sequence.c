@@ -7,10 +7,11 @@
 struct bb_assembled_sequence {
     bb_device *device;
     bb_emission_sequence emission;
-    void *table; // in the device's memory
+    void *table; // table of steps in device memory
 };
 
-// Programs of steps, and which accesses stay inside their objects in all of these.
+// Distinct programs of the steps, with the accesses that stay inside their objects in all steps of
+// a program.
 typedef struct member_list {
     bb_emission_member *members; // [count]
     bool **is_inside;            // [count] [step_count]
@@ -76,7 +77,7 @@ static bb_status fill_table(bb_assembled_sequence *sequence, const member_list *
     }
     BB_TRY(bb_device_allocate(sequence->device, bytes, &sequence->table));
     BB_TRY(bb_device_upload(sequence->device, sequence->table, table, bytes));
-    BB_TRY(bb_device_wait(sequence->device)); // the host's copy goes
+    BB_TRY(bb_device_wait(sequence->device)); // free the host copy of the table
 done:
     BB_RELEASE(&table);
     return status;

@@ -148,7 +148,7 @@ const bb_benchmark_object *bb_kernel_manager_object(const bb_benchmark_set *set,
     return NULL;
 }
 
-// Columns of row `row`, rising; returns how many.
+// Writes the columns of row `row`, ascending; returns their number.
 static bb_index row_columns(const bb_benchmark_set *set, bb_index row, bb_index columns,
                             int32_t out[BAND])
 {
@@ -200,13 +200,13 @@ static void fill_rows(const bb_program *program, const bb_benchmark_set *set,
     }
 }
 
-// In [-1, 1).
+// Number in [-1, 1).
 static inline double number_at(bb_index index)
 {
     return (double)((uint32_t)index * 2654435761U >> 8) * 0x1p-23 - 1.0;
 }
 
-// Sets have gigabytes: real types have loops of their own.
+// Separate loops for real types, because sets have gigabytes.
 static void fill_object(bb_element_type type, void *elements, bb_index count)
 {
     if (type == BB_ELEMENT_INT32) {

@@ -12,8 +12,8 @@
 enum {
     MOST_GROUP_ITEMS = 1024,
     MOST_POINTS = 16,
-    MOST_LANES = 16,   ///< of a work-item
-    LEAST_CHUNK = 512, ///< four levels of which hold every sum
+    MOST_LANES = 16,   ///< per work-item
+    LEAST_CHUNK = 512, ///< with this size four levels of chunks suffice for any sum
     MOST_CHUNK = 1 << 20,
     LEAST_TILE = 16,
     MOST_TILE = 65536,
@@ -22,10 +22,11 @@ enum {
     NUMBER_BYTES = 24,
 };
 
-/// Of the sums that teams run: those by lanes, or the space's. All 0: none.
+/// Properties of the sums that teams compute: those with lanes, or that over the space. All 0:
+/// none.
 typedef struct team_sums {
-    bb_index fewest, most; ///< lanes
-    bb_index chunk;        ///< of the last
+    bb_index fewest, most; ///< number of lanes
+    bb_index chunk;        ///< chunk of the last sum
 } team_sums;
 
 static void add_sum(team_sums *sums, bb_reduction_order order)
@@ -35,7 +36,7 @@ static void add_sum(team_sums *sums, bb_reduction_order order)
     sums->chunk = order.chunk;
 }
 
-// The order of a sum under a choice; NULL: the program's.
+// Order of a sum under a choice; with choice NULL the order of the program.
 static bb_reduction_order order_under(const bb_choice *choice, const bb_reduction *reduction)
 {
     return choice != NULL && choice->order.lanes > 0 && reduction->order.lanes > 1
@@ -62,7 +63,8 @@ bb_index bb_choice_lanes(const bb_program *program)
     return team_sums_of(program, NULL).fewest;
 }
 
-// Whether a sum has lanes, those within an ICF over the space too, that another order may replace.
+// True if some sum has lanes that another order may replace; includes sums inside a reduction over
+// the space.
 static bool any_lanes(const bb_program *program)
 {
     bool any = program->has_reduction && program->reduction.order.lanes > 1;
@@ -74,7 +76,7 @@ static bool any_lanes(const bb_program *program)
 
 bb_form bb_choice_form(const bb_program *program)
 {
-    // A team needs values written by other work-items.
+    // A team of lanes would need values written by other work-items.
     bool is_shared = false;
     for (int i = 0; i < program->object_count; ++i) {
         is_shared = is_shared || (program->objects[i].is_read && program->objects[i].is_written);
@@ -108,7 +110,7 @@ void bb_choice_release_program(bb_program *program)
     *program = (bb_program){.name = NULL};
 }
 
-// Reason of the first violation.
+// Records the reason of the first violation.
 typedef struct refusal {
     char *why;
     size_t bytes;
@@ -196,7 +198,8 @@ static bool check_points(const bb_choice *choice, const bb_program *program, con
     return true;
 }
 
-// Chunks of one sum that other steps only take up. A point alone does not share lanes out.
+// True if the program has a single sum in chunks, and other steps use only its result. A work-item
+// that computes a point alone does not distribute lanes.
 static bool can_split(const bb_program *program)
 {
     if (program->has_reduction || program->iterator_count != 1 || leaves_out_points(program) ||
@@ -266,7 +269,7 @@ bool bb_choice_is_legal(const bb_choice *choice, bb_device_kind kind, const bb_p
                                                      : check_lanes(choice, program, &told);
 }
 
-// Texts
+// Texts of variants
 
 /// Words of a text, in the order in which they are written.
 enum { GROUP, TILE, POINTS, ROWS, BLOCKED, SPLIT, LOCAL, ORDER, WORDS };
@@ -279,7 +282,7 @@ static const struct {
     [LOCAL] = {"local", 0}, [ORDER] = {"order", 2},
 };
 
-/// Numbers of each word; a word without numbers has 1 where the text has the word.
+/// Numbers after each word; a word without a number has 1 if it occurs.
 typedef struct choice_words {
     bb_index numbers[WORDS][2];
 } choice_words;
@@ -330,7 +333,7 @@ void bb_choice_write(const bb_choice *choice, char text[BB_CHOICE_TEXT_BYTES])
     }
 }
 
-// A number of digits alone, below 2^31; moves behind it.
+// Parses a number of digits below 2^31 and advances the text.
 static bool read_number(const char **text, bb_index *out)
 {
     char *end = NULL;
@@ -343,7 +346,7 @@ static bool read_number(const char **text, bb_index *out)
     return number <= INT_MAX;
 }
 
-// One word of a text, with its numbers; moves behind it. Returns WORDS where there is none.
+// Parses one word of a text with its numbers and advances the text. Returns WORDS if there is none.
 static int read_word(const char **text, bb_index numbers[2])
 {
     for (int i = 0; i < WORDS; ++i) {

@@ -1,84 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A variant of a program's text (seed 002, "code variations" and "parallel distribution"): how its
-// points and sums are shared out among work-items. Every variant of one order of sums gives the
-// same bits.
+// A variant of a program's text (Beier: "code variations" and "parallel distribution"):
+// distribution of its points and sums over work-items. All variants with the same order of sums are
+// bit-identical.
 #ifndef BB_SOLVERS_KERNELS_EMISSION_CHOICE_H
 #define BB_SOLVERS_KERNELS_EMISSION_CHOICE_H
 
 #include "core/device/device.h"
 #include "solvers/kernels/program/binding.h"
 
-/// How neighbours (points of the space, or lanes of a sum) go to the work-items of a group.
+/// Distribution of neighbours (points of the space, or lanes of a sum) over the work-items of a
+/// group.
 typedef enum bb_distribution {
-    BB_DISTRIBUTION_INTERLEAVED, ///< the next one to the next work-item
-    BB_DISTRIBUTION_BLOCKED,     ///< several neighbours to one, by vectors where sizes allow
+    BB_DISTRIBUTION_INTERLEAVED, ///< neighbours go to consecutive work-items
+    BB_DISTRIBUTION_BLOCKED,     ///< each work-item gets several neighbours, in vectors where sizes
+                                 ///< allow
 } bb_distribution;
 
-/// What work-items of a program's body are.
+/// Unit that a work-item of a program's body processes.
 typedef enum bb_form {
     BB_FORM_POINTS, ///< tiles of points of the space
     BB_FORM_LANES,  ///< lanes of the sum of one point
-    BB_FORM_SPACE,  ///< lanes of a chunk of the space, where it has an ICF
+    BB_FORM_SPACE,  ///< lanes of a chunk of the space, for a reduction over the space
 } bb_form;
 
 typedef struct bb_choice {
-    /// Work-items of a work-group. Of lanes: [0] share a sum (or a chunk of the space), [1] such
-    /// stand side by side. {1, 1} of loops (`tile`).
+    /// Size of a work-group in work-items. For lanes, [0] work-items share a sum (or a chunk of the
+    /// space), and [1] such teams form a group. {1, 1} for loops (`tile`).
     bb_index group[BB_PROGRAM_DIMENSIONS];
-    int points; ///< of dimension 0 that a work-item takes
-    int rows;   ///< likewise of dimension 1; of loops: lines of an item, one after another
+    int points; ///< points per work-item along dimension 0
+    int rows;   ///< points per work-item along dimension 1; for loops: lines per item, one after
+                ///< another
     bb_distribution distribution;
-    bool is_split; ///< chunks of a point's sum are work-groups (or work-items) of their own
-    bool is_local; ///< what a work-group reads more than once is kept in its local memory
-    /// Of the sums of the points that run by lanes, and of the space's ICF; lanes 0: the program's.
+    bool
+        is_split; ///< chunks of a point's sum are processed by separate work-groups (or work-items)
+    bool is_local; ///< data that a work-group reads repeatedly is cached in its local memory
+    /// Order of the points' sums with lanes, and of the reduction over the space; lanes 0: that of
+    /// the program.
     bb_reduction_order order;
-    /// Loops of one work-item, as processors run them: points of dimension 0 of an item. Of sums of
-    /// the space 0 on the cpu, where they are always loops, and 1, a chunk, in OpenCL. 0:
-    /// work-items.
+    /// Loops in a single work-item, for processors: points per item along dimension 0. For a
+    /// reduction over the space it is 0 on the cpu, which always uses loops, and 1, meaning a
+    /// chunk, in OpenCL. 0 otherwise: work-items.
     bb_index tile;
 } bb_choice;
 
 enum { BB_CHOICE_TEXT_BYTES = 96 };
 
-/// What a program's work-items are on devices other than the cpu.
+/// Unit of a program's work-items on devices other than the cpu.
 bb_form bb_choice_form(const bb_program *program);
 
-/// The fewest lanes of the sums that teams of work-items run; 0: there are none.
+/// Smallest number of lanes among the sums that teams compute; 0: there are none.
 bb_index bb_choice_lanes(const bb_program *program);
 
-/// What is taken where nothing is known of a device but its kind; in OpenCL a GPU's.
+/// Default when only the kind of device is known; OpenCL is assumed to be a GPU.
 bb_choice bb_choice_default(bb_device_kind kind, const bb_program *program);
 
-/// Likewise of OpenCL devices that are processors: loops.
+/// Default for OpenCL devices that are processors: loops.
 bb_choice bb_choice_default_processor(const bb_program *program);
 
-/// Likewise of an open device.
+/// Default for an open device.
 bb_choice bb_choice_default_on(const bb_device *device, const bb_program *program);
 
-/// Likewise of a GPU for the sizes of a binding: fewer points a work-item where the points do not
-/// fill it, work-items by the length of sums, chunks of long sums as work-groups.
+/// Default for a GPU and the sizes of a binding: fewer points per work-item if the points do not
+/// fill the GPU, the number of work-items by the length of sums, chunks of long sums as separate
+/// work-groups.
 bb_choice bb_choice_default_gpu(bb_device_kind kind, const bb_binding *binding);
 
-/// Likewise of an open device for the sizes of a binding.
+/// Default for an open device and the sizes of a binding.
 bb_choice bb_choice_default_over(const bb_device *device, const bb_binding *binding);
 
-/// A program whose sums are in the choice's order: it shares everything with `program`, which must
-/// outlive it, but its iterators. Errors: BB_MEMORY. Owner: the caller, bb_choice_release_program.
+/// Copy of a program with the choice's order of sums: it shares everything except its iterators
+/// with `program`, which must outlive it. Errors: BB_MEMORY. Owner: the caller,
+/// bb_choice_release_program.
 BB_CHECKED bb_status bb_choice_apply(const bb_choice *choice, const bb_program *program,
                                      bb_program *out);
 void bb_choice_release_program(bb_program *program);
 
-/// Whether a program has this variant; `why` [why_bytes] tells what is against it. Limits of a
-/// device (core/device/build.h) are not looked at.
+/// True if the variant is legal for a program; otherwise `why` [why_bytes] receives the reason.
+/// Device limits (core/device/build.h) are not checked.
 bool bb_choice_is_legal(const bb_choice *choice, bb_device_kind kind, const bb_program *program,
                         char *why, size_t why_bytes);
 
-/// "group64x4-points4-blocked", "tile512-rows16": words of what differs from one point of one row,
-/// interleaved, in the program's order ("order128x8192" is another).
+/// Writes a choice as text, such as "group64x4-points4-blocked", "tile512-rows16". Words are
+/// omitted if they have the default: one point, one row, interleaved, the program's order
+/// (otherwise "order128x8192").
 void bb_choice_write(const bb_choice *choice, char text[BB_CHOICE_TEXT_BYTES]);
 
-/// Reads such a text. Errors: BB_INVALID (not of these words, a number out of range).
+/// Parses such a text. Errors: BB_INVALID (an unknown word, a number out of range).
 BB_CHECKED bb_status bb_choice_read(const char *text, bb_choice *out);
 
 bool bb_choice_equal(const bb_choice *choice, const bb_choice *other);

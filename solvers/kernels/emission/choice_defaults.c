@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Default variants: by the program alone, and on GPUs by its sizes too. The thresholds follow from
-// what the tuner found on an H200 (docs/lab/kernels.md, 12).
+// Default variants: by the program, and on GPUs also by its sizes. The thresholds follow from
+// tuning on an H200 (docs/lab/kernels.md, 12).
 #include "solvers/kernels/emission/choice.h"
 #include "solvers/kernels/emission/emission_locals.h"
 
@@ -9,11 +9,11 @@
 
 enum {
     // Processors
-    POINT_TILE = 4096, ///< of points that sum nothing
-    SUM_TILE = 512,    ///< of points whose iterators run around them
-    LANE_TILE = 64,    ///< of points that sum long lines
-    SHORT_TILE = 1024, ///< of points that sum short ones, as long as data say
-    LINES = 16,        ///< of an item: what neighbours read then comes from the core's own caches
+    POINT_TILE = 4096, ///< points without sums
+    SUM_TILE = 512,    ///< points with iterators around the tile
+    LANE_TILE = 64,    ///< points with long sums by lanes
+    SHORT_TILE = 1024, ///< points with short sums of data-dependent length
+    LINES = 16,        ///< lines per item: neighbouring reads then hit the core's private caches
     // Devices
     GROUP_ITEMS = 256,
     GROUP_COLUMNS = 32,
@@ -22,17 +22,17 @@ enum {
     WARP_ITEMS = 32,
     LANE_ITEMS = 128,
     // GPUs, by sizes
-    ITEMS_EACH = 8,           ///< of a sum that a work-item adds
+    ITEMS_EACH = 8,           ///< items of a sum per work-item
     SPLIT_ITEMS = 64,         ///< work-items that add a chunk of a sum by lanes
-    SPLIT_POINTS = 2,         ///< of a work-item that adds chunks of their sums
-    BOX_SIDE = 16,            ///< work-items of a group that keeps boxes of matrices
-    STENCIL_COLUMNS = 64,     ///< work-items of a group over a stencil
-    STENCIL_ROWS = 4,         ///< likewise
-    LOCAL_BYTES = 48 << 10,   ///< of local memory that a group may declare
-    VECTOR_BYTES = 16,        ///< that a work-item loads at once
-    FULL_GROUPS = 128,        ///< work-groups for all processors
-    RESIDENT_ITEMS = 1 << 18, ///< work-items that run at once
-    FULL_ITEMS = 1 << 20,     ///< work-items that fill a GPU and hide its memory's latency
+    SPLIT_POINTS = 2,         ///< points per work-item that adds chunks of their sums
+    BOX_SIDE = 16,            ///< work-items per side of a group that caches boxes of matrices
+    STENCIL_COLUMNS = 64,     ///< work-items of a group over a stencil, along columns
+    STENCIL_ROWS = 4,         ///< the same along rows
+    LOCAL_BYTES = 48 << 10,   ///< local memory that a group may declare
+    VECTOR_BYTES = 16,        ///< bytes that a work-item loads at once
+    FULL_GROUPS = 128,        ///< work-groups that occupy all multiprocessors
+    RESIDENT_ITEMS = 1 << 18, ///< work-items that run concurrently
+    FULL_ITEMS = 1 << 20,     ///< work-items that fill a GPU and hide its memory latency
 };
 
 static bool is_legal(bb_device_kind kind, const bb_program *program, const bb_choice *choice)
@@ -91,7 +91,7 @@ static bb_choice default_lanes(bb_device_kind kind, const bb_program *program)
     bb_choice choice = {.points = 1, .rows = 1, .distribution = BB_DISTRIBUTION_BLOCKED};
     choice.group[0] = lanes < WARP_ITEMS ? lanes : WARP_ITEMS;
     choice.group[1] = LANE_ITEMS / choice.group[0];
-    if (!is_legal(kind, program, &choice)) { // points that are left out stand alone
+    if (!is_legal(kind, program, &choice)) { // points with skip boundaries need separate groups
         choice.group[1] = 1;
     }
     return choice;
@@ -112,7 +112,8 @@ bb_choice bb_choice_default_on(const bb_device *device, const bb_program *progra
                : bb_choice_default(kind, program);
 }
 
-// Items of the longest sum. Where data decide: on average, by the largest object that it reads.
+// Length of the longest sum. If it depends on data, an average estimated from the largest object
+// that it reads.
 static double items_of(const bb_binding *binding, double points)
 {
     const bb_program *program = binding->program;
@@ -147,9 +148,9 @@ static bb_index power_below(double number)
     return power;
 }
 
-// A work-item for ITEMS_EACH items of a sum, fewer where the points do not fill the device. Chunks
-// are work-groups of their own where the points do not fill the device: the launch that joins them
-// costs less than idle processors.
+// One work-item per ITEMS_EACH items of a sum, fewer items each if the points do not fill the
+// device. In that case chunks are separate work-groups, because the extra launch that joins them
+// costs less than idle multiprocessors.
 static void fit_lanes(bb_device_kind kind, const bb_binding *binding, double points,
                       bb_choice *choice)
 {
@@ -201,7 +202,8 @@ static double groups_of(const bb_choice *choice, double points)
     return points / ((double)(choice->group[0] * choice->group[1]) * choice->points * choice->rows);
 }
 
-// At most the bytes of all boxes: of each read of the iterator, along the longer side of a group.
+// Upper bound of the bytes of all boxes: for each read of the iterator, along the longer side of a
+// group.
 static double box_bytes(const bb_program *program, const bb_choice *choice)
 {
     const double columns = (double)choice->group[0] * (double)choice->points;
@@ -216,7 +218,7 @@ static double box_bytes(const bb_program *program, const bb_choice *choice)
     return reads * BB_EMISSION_LOCAL_STEPS * fmax(columns, rows) * (double)widest_element(program);
 }
 
-// Boxes of products of matrices: large ones, as long as there are groups for all processors.
+// Boxes for matrix products: large ones, as long as there are groups for all multiprocessors.
 static void fit_boxes(const bb_program *program, double points, bb_choice *choice)
 {
     choice->group[0] = choice->group[1] = BOX_SIDE;
@@ -230,7 +232,7 @@ static void fit_boxes(const bb_program *program, double points, bb_choice *choic
     }
 }
 
-// Fewer points a work-item where there are not enough to fill the device.
+// Reduces the points per work-item if there are too few to fill the device.
 static void fit_tile(double points, bb_choice *choice)
 {
     while (choice->points * choice->rows > 1 &&
@@ -239,7 +241,7 @@ static void fit_tile(double points, bb_choice *choice)
     }
 }
 
-// Neighbours of a point are loaded once for a vector of points in two rows.
+// Points in two rows: a vector of neighbours is loaded once for both rows.
 static void fit_stencil(const bb_program *program, double points, bb_choice *choice)
 {
     const int elements = VECTOR_BYTES / (int)widest_element(program);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops for processors: C17, whose entries threads call for ranges of items, and OpenCL C, whose
-// work-groups are an item of one work-item.
+// Loops for processors: C17, with entries that threads call for ranges of items, and OpenCL C, with
+// one work-item per work-group and item.
 #include "solvers/kernels/emission/emission_gpu.h"
 
 #include <stdio.h>
 
-// gcc's -O3 (seen in 12.2) goes through memory in jumps where it joins neighbouring iterations of
-// an outer loop or sorts the loads of a row of lanes: processors that fetch ahead lose a half.
+// gcc -O3 (observed with 12.2) strides through memory when it jams iterations of an outer loop or
+// reorders the loads of a row of lanes. This defeats hardware prefetching and halves the speed.
 static const char *const plain_order = "#if defined(__GNUC__) && !defined(__clang__)\n"
                                        "#pragma GCC optimize(\"no-loop-unroll-and-jam\", "
                                        "\"no-schedule-insns2\")\n"
                                        "#endif\n";
 
-// gcc (seen in 12.2) joins a * b - c and a * b + c of neighbours in memory into one fused
-// instruction when it vectorises loops, whatever -ffp-contract says. That takes two stores side by
-// side.
+// gcc (observed with 12.2) merges a * b - c and a * b + c of neighbours in memory into one fused
+// instruction when it vectorises loops, regardless of -ffp-contract. It does so for two adjacent
+// stores.
 const char *const bb_emission_plain_loops = "#if defined(__GNUC__) && !defined(__clang__)\n"
                                             "#pragma GCC optimize(\"no-tree-loop-vectorize\")\n"
                                             "#endif\n";
@@ -56,7 +56,7 @@ static void print_points(bb_emission_writer *writer)
     bb_emission_line(writer, "}");
 }
 
-// Opens what has x1: a line an item, or several, one after another.
+// Opens the loop that defines x1: one line per item, or several, one after another.
 static void print_lines(bb_emission_writer *writer, bb_index tile, int rows)
 {
     char range[BB_EMISSION_NAME_BYTES];
@@ -96,7 +96,8 @@ static void print_map(bb_emission_writer *writer, bb_index tile)
     }
 }
 
-// Parts of the space's ICF, a chunk an item; a space without chunks is one.
+// Parts of the reduction over the space, one chunk per item; a space without chunks is a single
+// one.
 static void print_reduction(bb_emission_writer *writer)
 {
     const bb_program *program = writer->program;
@@ -118,7 +119,7 @@ static void print_reduction(bb_emission_writer *writer)
     bb_emission_line(writer, "bb_sum%d u%d;", number, number);
     bb_emission_line(writer, "bb_start%d(&u%d, 0, 1);", number, number);
     bb_emission_line(writer, "if (c == 0) bb_begin%d(&u%d, 1);", number, number);
-    // In one dimension the points of a chunk are consecutive, lane by lane.
+    // In one dimension the points of a chunk are consecutive and cycle through the lanes.
     const bool line = program->space.dimensions == 1;
     (void)snprintf(target, sizeof target, "u%d.lane[0][l][0]", number);
     bb_emission_line(writer, "bb_index g = c;");
@@ -148,7 +149,7 @@ static void print_reduction(bb_emission_writer *writer)
     bb_emission_line(writer, "}");
 }
 
-// Joins the chunks' parts and runs what comes after the space.
+// Joins the parts of the chunks and runs the steps after the space.
 static void print_finish(bb_emission_writer *writer)
 {
     const bb_program *program = writer->program;
@@ -173,7 +174,8 @@ static void print_finish(bb_emission_writer *writer)
     bb_emission_line(writer, "}");
 }
 
-// Names of the arguments, in front of a C entry's text, which has shown which values it uses.
+// Declares the arguments of a C entry, before its text; the values it uses are known once the text
+// is printed.
 static void print_arguments(bb_emission_writer *writer, const bb_emission *emission)
 {
     const bb_program *program = writer->program;

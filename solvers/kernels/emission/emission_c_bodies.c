@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// By points: a loop over the tile, iterators inside. By lanes: likewise, an iterator's lanes as an
-// array over which the compiler vectorises. By tile: steps are loops over the points of the tile,
-// iterators around them, so that neighbouring points share what they read; it is taken where all
-// iterators have ranges of the host and no lanes.
+// Loop bodies in three forms. By points: a loop over the tile with iterators inside. By lanes: the
+// same, with an iterator's lanes as an array that the compiler vectorises. By tile: steps are loops
+// over the points of the tile with iterators around them, so that neighbouring points share reads.
+// This form is used if all iterators have host-known ranges and no lanes.
 #include "solvers/kernels/emission/emission_steps.h"
 
 #include <stdio.h>
 
 enum {
-    FEW_LANES = 16, ///< gcc makes such a loop single steps before it looks for vectors
+    FEW_LANES = 16, ///< gcc unrolls such a loop completely before it vectorises
     ITEMS_JOINED = 4,
 };
 
-// The innermost body of an iterator: its steps, then the accumulators.
+// Innermost body of an iterator: its steps, then the accumulators.
 static void print_item(bb_emission_writer *writer, const bb_iterator *iterator, const char *target)
 {
     bb_emission_loop_steps(writer, &iterator->steps);
     bb_emission_accumulate(writer, &iterator->reduction, target);
 }
 
-// Whether items may be fewer than lanes: their number comes from data.
+// True if there may be fewer items than lanes, because their number depends on data.
 static bool may_be_few(const bb_iterator *iterator)
 {
     return iterator->reduction.order.chunk == 0 && iterator->reduction.order.lanes <= FEW_LANES &&
            iterator->space.dimensions == 1;
 }
 
-// No more items than lanes: each lane is a variable of its own, where an array of lanes, written
-// one by one and read as a vector, would wait for the memory's pipeline.
+// For at most as many items as lanes: each lane is a separate variable. An array of lanes, written
+// one by one and read as a vector, would stall on store forwarding.
 static void print_few(bb_emission_writer *writer, int number)
 {
     const bb_iterator *iterator = &writer->program->iterators[number];
@@ -71,7 +71,7 @@ static void print_rows_of_lanes(bb_emission_writer *writer, int number)
     bb_emission_line(writer, "bb_start%d(&u%d, 0, 1);", number, number);
     bb_emission_line(writer, "if (c%d == 0) bb_begin%d(&u%d, 1);", number, number, number);
     for (int pass = 0; pass < 2; ++pass) {
-        // Whole rows of lanes in loops of a known length, then the rest.
+        // Whole rows of lanes in loops of constant length, then the rest.
         if (pass == 0) {
             bb_emission_line(writer, "for (; g%d + %td <= e%d; g%d += %td)", number, order.lanes,
                              number, number, order.lanes);
@@ -91,7 +91,7 @@ static void print_rows_of_lanes(bb_emission_writer *writer, int number)
     bb_emission_line(writer, "bb_tree%d(&u%d, 0, 1);", number, number);
 }
 
-// Hands what lane 0 has to the parts above, which only chunks have, and ends the loop over them.
+// Passes lane 0 on to the parts above, which exist only with chunks, and ends the loop over them.
 static void print_chunks_end(bb_emission_writer *writer, int number, const char *points)
 {
     const bool has_chunks = writer->program->iterators[number].reduction.order.chunk > 0;
@@ -122,7 +122,7 @@ static void print_lanes(bb_emission_writer *writer, int number)
     print_chunks_end(writer, number, "1");
 }
 
-// Opens `for c` over the chunks of iterator `number`, one of all items where there are none.
+// Opens `for c` over the chunks of iterator `number`; one chunk of all items if there are none.
 static void print_chunks(bb_emission_writer *writer, int number, const char *points)
 {
     bb_emission_chunks(writer, number);
@@ -170,8 +170,8 @@ void bb_emission_loop_steps(bb_emission_writer *writer, const bb_step_list *list
 
 // Bodies by tile
 
-// One loop over the tile's points for steps [begin, end) of the body; behind iterators, whose
-// results it takes up.
+// Loop over the tile's points for steps [begin, end) of the body, which may use results of earlier
+// iterators.
 static void print_segment(bb_emission_writer *writer, int begin, int end)
 {
     const bb_program *program = writer->program;
@@ -187,7 +187,7 @@ static void print_segment(bb_emission_writer *writer, int begin, int end)
     bb_emission_line(writer, "}");
 }
 
-// The points of a tile in one iteration, or in so many neighbouring ones: from j<number> on.
+// The points of a tile in one iteration, or in several neighbouring iterations from j<number> on.
 static void print_tile_points(bb_emission_writer *writer, int number, int place, int items)
 {
     const bb_iterator *iterator = &writer->program->iterators[number];
@@ -207,12 +207,12 @@ static void print_tile_points(bb_emission_writer *writer, int number, int place,
     bb_emission_line(writer, "}");
 }
 
-// Iterations around the points of a tile, of one dimension several at a time: the sums of a point
-// then stay in a register for as many, whose elements come from memory side by side.
+// Iterations around the points of a tile, in one dimension several at a time: the sum of a point
+// then stays in a register during these, whose elements are contiguous in memory.
 static void print_tile_iterator(bb_emission_writer *writer, int number, int place)
 {
     const bb_iterator *iterator = &writer->program->iterators[number];
-    // An iteration that is left out ends what stands behind it in the same loop.
+    // A skipped iteration ends the following steps of the same loop.
     const bool joins =
         iterator->space.dimensions == 1 && !bb_emission_leaves_out_points(writer, &iterator->steps);
     bb_emission_line(writer, "bb_clear%d(&u%d);", number, number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OpenCL C and CUDA C: entries that work-items run.
+// OpenCL C and CUDA C: entries executed by work-items.
 #include "solvers/kernels/emission/emission_gpu.h"
 
 #include "core/memory.h"
@@ -9,10 +9,10 @@
 
 enum {
     WARP_ITEMS = 32,
-    SUMS_FINISHED = 4, ///< of points that sum by lanes, by a work-group
+    SUMS_FINISHED = 4, ///< of points with sums by lanes, per work-group
 };
 
-// NVIDIA's OpenCL has no sub-groups, but takes PTX.
+// NVIDIA's OpenCL lacks sub-groups but supports inline PTX.
 static const char *const helpers_opencl =
     "#define bb_store(place, vector) (*(place) = (vector))\n"
     "#define bb_keep(value)\n"
@@ -34,8 +34,9 @@ static const char *const helpers_opencl =
     "}\n"
     "#endif\n";
 
-// Vectors are stored by an instruction that says so: NVVM (seen in 13.0) makes single stores of a
-// structure's members. Values of work-items of the same warp, `items` of which are a team.
+// Vector stores use explicit instructions, because NVVM (observed with 13.0) splits stores of a
+// structure into its members. The shuffles exchange values between work-items of a warp, of which
+// `items` form a team.
 static const char *const helpers_cuda =
     "BB_FUNCTION void bb_keep(float x) { asm volatile(\"\" :: \"f\"(x)); }\n"
     "BB_FUNCTION void bb_keep(double x) { asm volatile(\"\" :: \"d\"(x)); }\n"
@@ -119,13 +120,13 @@ void bb_emission_gpu_chunk(bb_emission_writer *writer)
                      range, chunk);
 }
 
-/// A sum of one work-item: its items one after another, in chunks where there are some; lanes,
-/// where it has any, are an array of the work-item's.
+/// A sum computed by one work-item, item after item, in chunks if there are any; its lanes, if any,
+/// are an array of the work-item.
 typedef struct own_sum {
     const bb_iterator *iterator;
     int number;
     bool has_lanes;
-    bool has_parts; ///< chunks or lanes, that u<number> joins
+    bool has_parts; ///< with chunks or lanes, which u<number> joins
 } own_sum;
 
 static void print_own_start(bb_emission_writer *writer, const own_sum *sum)
@@ -241,7 +242,7 @@ static void print_signature(bb_emission_writer *writer, const bb_emission *emiss
                             const char *entry, const bb_index items[BB_PROGRAM_DIMENSIONS])
 {
     const bb_program *program = writer->program;
-    // Compilers that know the size share the registers out.
+    // A known work-group size lets compilers assign more registers.
     if (writer->words == &words_opencl) {
         bb_emission_add(writer,
                         "\n__kernel __attribute__((reqd_work_group_size(%td, %td, 1))) void %s(",
@@ -276,7 +277,7 @@ void bb_emission_gpu_signature_opencl(bb_emission_writer *writer, const bb_emiss
     print_signature(writer, emission, entry, (const bb_index[BB_PROGRAM_DIMENSIONS]){1, 1});
 }
 
-/// One entry: its text, and the team that it was printed for.
+/// One entry: its text, and the team for which it was printed.
 typedef struct gpu_entry {
     const char *name;
     const bb_index *items; ///< [BB_PROGRAM_DIMENSIONS]
@@ -337,7 +338,7 @@ static void fill_entry(bb_emission_writer *writer, print_function *print, gpu_en
     print(writer);
 }
 
-// How the entries are launched.
+// Launch parameters of the entries.
 static void shape_launch(const bb_emission_words *words, const bb_choice *choice,
                          const bb_program *program, bb_emission *emission)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bodies whose work-items are lanes: an iterator's sum of a point, a chunk of the space, and what
-// joins the parts of either.
+// Bodies whose work-items are lanes: an iterator's sum of a point, a chunk of the space, and the
+// joining of the parts of either.
 #include "solvers/kernels/emission/emission_gpu.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static bb_emission_team_sum sum_of_iterator(const bb_program *program, int numbe
     return sum;
 }
 
-// Declares what the chunks' results are joined in, lanes again: part<number>[v].
+// Declares the accumulators of the chunks' results, again with lanes: part<number>[v].
 static void print_part_lanes(bb_emission_writer *writer, const bb_emission_team_sum *sum)
 {
     const int number = sum->number;
@@ -49,8 +49,8 @@ static void join_parts(bb_emission_writer *writer, const bb_emission_team_sum *s
     bb_emission_team_sum_join(writer, sum);
 }
 
-// Takes a chunk's result, in acc<number>[0], into its lane of parts. A chunk of chunks, which takes
-// 8192 * 8192 items, goes up level by level in every work-item.
+// Adds a chunk's result, in acc<number>[0], to its lane of parts. A chunk of chunks, after 8192 *
+// 8192 items, is pushed up level by level in every work-item.
 static void print_part(bb_emission_writer *writer, const bb_emission_team_sum *sum)
 {
     const int number = sum->number;
@@ -70,7 +70,7 @@ static void print_part(bb_emission_writer *writer, const bb_emission_team_sum *s
     bb_emission_line(writer, "}");
 }
 
-// The total of more than one chunk.
+// Total of several chunks.
 static void print_total(bb_emission_writer *writer, const bb_emission_team_sum *sum,
                         const char *range)
 {
@@ -134,7 +134,7 @@ void bb_emission_gpu_team_iterator(bb_emission_writer *writer, int number)
 
 // Bodies of entries
 
-// Teams beyond the last point work on that one and write nothing.
+// Teams beyond the last point process that point again and write nothing.
 static void print_point(bb_emission_writer *writer)
 {
     bb_emission_line(writer, "const bb_index place = %s * %td + team;", writer->words->group[0],
@@ -144,7 +144,7 @@ static void print_point(bb_emission_writer *writer)
     bb_emission_line(writer, "const bb_index x0 = active ? place : n0 - 1;");
 }
 
-// A part of a point's sum, a chunk a work-group.
+// A part of a point's sum, one chunk per work-group.
 static void print_split(bb_emission_writer *writer)
 {
     const bb_program *program = writer->program;
@@ -200,9 +200,9 @@ void bb_emission_gpu_space(bb_emission_writer *writer)
     }
 }
 
-// Joins `parts` parts of each of `n` sums, `point` being one of them: chunks' results take the
-// place of the first parts and are parts again, until one is left. Teams of a work-group that has
-// one sum take chunks side by side; others have a sum each.
+// Joins `parts` parts of each of `n` sums; `point` is the current sum. Results of chunks replace
+// the first parts and are joined again, until one is left. If a work-group has one sum, its teams
+// process chunks side by side; otherwise each team has its own sum.
 static void print_parts(bb_emission_writer *writer, const bb_reduction *reduction, int number)
 {
     const bb_index chunk = reduction->order.chunk > 0 ? reduction->order.chunk : PTRDIFF_MAX;

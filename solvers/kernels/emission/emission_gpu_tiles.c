@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bodies whose work-items take tiles of points. A tile that lies inside the space, and whose
-// accesses stay inside their objects, runs without tests; others run point by point.
+// Bodies whose work-items process tiles of points. A tile inside the space, with all accesses
+// inside their objects, runs without tests; other tiles run point by point.
 #include "solvers/kernels/emission/emission_gpu.h"
 #include "solvers/kernels/emission/emission_locals.h"
 
-enum { FINISH_PARTS = 32 }; ///< of a point that are loaded at once
+enum { FINISH_PARTS = 32 }; ///< parts of a point that are loaded at the same time
 
 static void print_body(bb_emission_writer *writer, const void *context)
 {
@@ -82,8 +82,8 @@ static void print_sums(bb_emission_writer *writer, const bb_emission_tile *tile)
     }
 }
 
-// The same of all points of a work-group, so that all its work-items take the way through local
-// memory.
+// The same tests for all points of a work-group, so that all its work-items use the path through
+// local memory.
 static void print_group_tests(bb_emission_writer *writer, const bb_emission_tile *tile)
 {
     const bb_choice *choice = writer->choice;
@@ -97,11 +97,11 @@ static void print_group_tests(bb_emission_writer *writer, const bb_emission_tile
     if (tile->has_rows) {
         bb_emission_line(writer, "inside = inside && Y + %td <= n1;", points[1]);
     }
-    // All tiles of a group begin alike.
+    // All tiles of a group are aligned alike.
     bb_emission_tile_accesses(writer, tile, "X", "Y", points[0], points[1]);
 }
 
-// The way of whole groups through local memory, where there is one.
+// Path of whole groups through local memory, if it exists.
 static void print_local(bb_emission_writer *writer, const bb_emission_tile *tile)
 {
     const bb_program *program = writer->program;
@@ -156,7 +156,7 @@ void bb_emission_gpu_tiles(bb_emission_writer *writer)
     }
 }
 
-// So many parts at a time: their loads are on their way together.
+// Processes several parts at a time, so that their loads overlap.
 static void print_finish_batch(bb_emission_writer *writer, const bb_reduction *reduction)
 {
     bb_emission_line(writer, "for (bb_index j = c; j < e; j += %d) {", FINISH_PARTS);
@@ -175,8 +175,8 @@ static void print_finish_batch(bb_emission_writer *writer, const bb_reduction *r
     bb_emission_line(writer, "}");
 }
 
-// Joins the parts of a point one after another, in chunks whose results take the place of the first
-// parts, until one is left.
+// Joins the parts of a point one after another, in chunks whose results replace the first parts,
+// until one is left.
 static void print_finish(bb_emission_writer *writer, const bb_reduction *reduction)
 {
     const char *type = bb_emission_type(writer, reduction->type);

@@ -7,9 +7,12 @@
 
 #include <stdio.h>
 
-enum { PAD_BYTES = 16 }; // of lines along iterations, so that neighbouring lines meet other banks
+enum {
+    PAD_BYTES = 16
+}; // of lines along iterations, so that neighbouring lines use different banks
 
-// The position that a coordinate follows by one, beside what the host knows; false: anything else.
+// Finds the position whose coefficient in a coordinate is one, all other terms being known on the
+// host; returns false for any other form.
 static bool find_axis(const bb_program *program, const bb_emission_locals *locals,
                       const bb_selector_form *form, int *axis)
 {
@@ -33,7 +36,7 @@ static bool has_axis(const bb_emission_local *local, int value)
     return local->axes[0] == value || local->axes[1] == value;
 }
 
-// A read that a box may hold, alone.
+// True if a read can have a box, considered alone.
 static bool is_candidate(const bb_program *program, const bb_emission_writer *writer,
                          const bb_emission_locals *locals, int number, bb_emission_local *out)
 {
@@ -52,7 +55,7 @@ static bool is_candidate(const bb_program *program, const bb_emission_writer *wr
     return out->axes[0] < 0 || out->axes[0] != out->axes[1];
 }
 
-// Whether some dimension of the space does not affect a read of an iterator.
+// True if some dimension of the space does not affect a read of an iterator.
 static bool is_repeated(const bb_program *program, const bb_emission_locals *locals,
                         const bb_emission_local *local)
 {
@@ -63,7 +66,7 @@ static bool is_repeated(const bb_program *program, const bb_emission_locals *loc
     return repeated && has_axis(local, locals->position);
 }
 
-// Whether a read of a body is a shifted copy of the leader's: same object, constant offset.
+// True if a read of a body is a shifted copy of the leader's: same object, constant offset.
 static bool is_neighbour(const bb_program *program, const bb_emission_local *local, int leader,
                          int number)
 {
@@ -77,7 +80,7 @@ static bool is_neighbour(const bb_program *program, const bb_emission_local *loc
     return neighbour;
 }
 
-// Offsets within the leader's box, which takes all its neighbours.
+// Computes offsets within the leader's box, which contains all its neighbours.
 static int grow_box(const bb_program *program, bb_emission_locals *locals, int leader)
 {
     int members = 0;
@@ -189,7 +192,7 @@ bool bb_emission_locals_exist(const bb_program *program)
     return locals.any;
 }
 
-// Elements of a box along a coordinate.
+// Number of elements of a box along a coordinate.
 static bb_index box_extent(const bb_emission_writer *writer, const bb_emission_locals *locals,
                            const bb_emission_local *local, int coordinate)
 {
@@ -227,7 +230,7 @@ void bb_emission_locals_declare(bb_emission_writer *writer, const bb_emission_lo
     }
 }
 
-// "const bb_index x0 = X + i0;": the point, or iteration, to which an element of the box belongs.
+// "const bb_index x0 = X + i0;": the point, or iteration, of an element of the box.
 static void print_position(bb_emission_writer *writer, const bb_emission_local *local, int value,
                            const char *origin)
 {
@@ -243,7 +246,7 @@ static void print_position(bb_emission_writer *writer, const bb_emission_local *
     bb_emission_line(writer, "const bb_index %s = %s;", name, origin);
 }
 
-// Elements of a box that a work-item fetches.
+// Number of box elements that a work-item loads.
 static bb_index share_of(const bb_emission_writer *writer, const bb_emission_locals *locals,
                          const bb_emission_local *local)
 {
@@ -265,7 +268,7 @@ void bb_emission_locals_begin(bb_emission_writer *writer, const bb_emission_loca
     }
 }
 
-// Opens a loop over a work-item's elements of a box: i0 and i1 are the element's place.
+// Opens a loop over a work-item's elements of a box; i0 and i1 are the indices of an element.
 static void open_elements(bb_emission_writer *writer, const bb_emission_locals *locals,
                           const bb_emission_local *local)
 {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// Dependence of a coordinate on a position: 1 the position plus a constant of the line, 0 the
-// constant alone, -1 otherwise.
+// Dependence of a coordinate on a position: 1 for the position plus a constant of the line, 0 for
+// the constant only, -1 otherwise.
 static int share_of(const bb_program *program, const bb_step *step, int output, int position)
 {
     const bb_selector_form form = bb_selector_form_of(step, output);
@@ -57,7 +57,7 @@ void bb_emission_line_bounds(bb_emission_writer *writer)
         }
         const bb_program_object *object = &program->objects[step->object];
         bb_emission_coordinates(writer, number, program->space.positions[0]);
-        // Further out is as far, and differences with it do not overflow.
+        // Values further out have the same effect, and their differences would overflow.
         bb_emission_line(writer,
                          "b%d_0 = b%d_0 < -%lld%s ? -%lld%s : b%d_0 > %lld%s ? %lld%s : b%d_0;",
                          number, number, farthest, suffix, farthest, suffix, number, farthest,
@@ -105,7 +105,7 @@ bool bb_emission_find_moving(bb_emission_writer *writer)
     return any;
 }
 
-// The ends of coordinate `k` of all accesses that are shifts of `leader`.
+// Range of coordinate `k` over all accesses that are shifts of `leader`.
 static void print_ends(bb_emission_writer *writer, int leader, int k, bb_index points)
 {
     const bb_program *program = writer->program;
@@ -150,7 +150,8 @@ void bb_emission_tile_bounds(bb_emission_writer *writer, bb_index points, bb_ind
     }
 }
 
-// Iterators end parts of the body: in which one a value is made; -1: of another list or kind.
+// Iterators separate parts of the body; returns the part that computes a value, -1: another list or
+// kind.
 static int part_of(const bb_program *program, int number)
 {
     const bb_value *value = &program->values[number];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row of the table is: the member, how many points, how many of dimension 0 and what divides by
-// those, each half a word; an address an object; values, of half a word to two. Names in the texts:
-// `row` is that of the step, `numbers` its halves, `item` the number of the work-item, p a point's
-// number, x0, x1 the point.
+// Layout of a table row: the member, the number of points, the number along dimension 0 and its
+// reciprocal, each half a word; one address per object; values of half a word to two words. Names
+// in the texts: `row` is that of the step, `numbers` its halves, `item` the index of the work-item,
+// p the index of a point, x0, x1 the point.
 #include "solvers/kernels/emission/emission_sequence.h"
 
 #include "core/device/build.h"
@@ -11,20 +11,20 @@
 #include "solvers/kernels/emission/emission_steps.h"
 #include "solvers/kernels/program/evaluation.h"
 
-/// Numbers of halves.
+/// Indices of half words.
 enum { MEMBER, POINTS, COLUMNS, INVERSE, HEAD_HALVES };
-enum { HALVES = 2, HALF_BYTES = 4 }; ///< of a word
+enum { HALVES = 2, HALF_BYTES = 4 }; ///< bits of a word
 
-/// p / n is p (2^31 / n + 1) / 2^31 in whole numbers where p n < 2^31, as of few points.
+/// p / n equals p (2^31 / n + 1) / 2^31 in integers if p n < 2^31, which holds for few points.
 enum { INVERSE_BITS = 31 };
 
-// Words that differ between C and CUDA. In C one thread runs all work-items in turn, so a step ends
-// with the loop over them.
+// Differences between C and CUDA. In C one thread runs all work-items in turn, so a step ends with
+// the loop over them.
 typedef struct sequence_words {
     const char *word;  ///< type of an element of the table
-    const char *loop;  ///< before the loop over a step's points
-    const char *entry; ///< to where the row and the work-item of a step are known
-    const char *end;   ///< from where the step's function has run
+    const char *loop;  ///< text before the loop over a step's points
+    const char *entry; ///< text up to where the row and the work-item of a step are known
+    const char *end;   ///< text after the call of the step's function
 } sequence_words;
 
 static const sequence_words words_c = {
@@ -46,8 +46,8 @@ static const sequence_words words_c = {
            "}\n",
 };
 
-// A step's row is fetched while the step before it runs. Points whose reads wait for the writes of
-// the one before gain nothing from longer code.
+// A step's row is loaded during the previous step. Loops are not unrolled, because points that wait
+// for the writes of the previous step gain nothing from longer code.
 static const sequence_words words_cuda = {
     .word = "unsigned long long",
     .loop = "#pragma unroll 1\n",
@@ -73,7 +73,7 @@ static const sequence_words words_cuda = {
 
 bool bb_emission_sequence_supports(const bb_binding *binding)
 {
-    const int64_t limit = (int64_t)1 << 30; // sums and differences of two fit
+    const int64_t limit = (int64_t)1 << 30; // sums and differences of two values do not overflow
     const bb_program *program = binding->program;
     int words = program->object_count;
     bool serves = !program->has_reduction && program->iterator_count == 0 &&
@@ -94,8 +94,8 @@ bool bb_emission_sequence_supports(const bb_binding *binding)
     return serves && words <= BB_LAUNCH_MAX_ARGUMENTS;
 }
 
-// Where a value goes that comes next: whole numbers are of 32 bits in rows, others begin at a
-// multiple of their size, but not of more than a word. Moves behind it.
+// Position of the next value. Integers have 32 bits in rows; other values are aligned to their
+// size, but at most to a word. Advances the position.
 static int place_value(bb_element_type type, int *next)
 {
     const size_t bytes = type == BB_ELEMENT_INDEX ? HALF_BYTES : bb_element_type_row(type)->bytes;
@@ -111,7 +111,7 @@ static void print_value(bb_emission_writer *writer, int value, int place)
     const bb_element_type type = writer->program->values[value].type;
     const bb_element_row *row = bb_element_type_row(type);
     const char *name = bb_emission_type(writer, type);
-    if (row->parts == 2) { // which may be aligned by more than a word
+    if (row->parts == 2) { // a type may have a larger alignment than a word
         const char *part = bb_emission_type(writer, row->part);
         return bb_emission_line(writer,
                                 "const %s h%d = bb_pair_%c(((const %s *)(numbers + %d))[0], "
@@ -123,7 +123,7 @@ static void print_value(bb_emission_writer *writer, int value, int place)
                      place);
 }
 
-// Appends what a row holds for a member, and tells how many words that is.
+// Appends the declarations of a member's row, and returns its length in words.
 static void print_row(bb_emission_writer *writer, const bb_emission_member *member, bb_index *words)
 {
     const bb_program *program = writer->program;
@@ -151,7 +151,7 @@ static void print_row(bb_emission_writer *writer, const bb_emission_member *memb
     *words = (next + HALVES - 1) / HALVES;
 }
 
-// A point that is left out goes on with the next one of the loop.
+// A skipped point continues with the next one of the loop.
 static void print_points(bb_emission_writer *writer, const sequence_words *language)
 {
     const bb_program *program = writer->program;
@@ -172,7 +172,7 @@ static void print_points(bb_emission_writer *writer, const sequence_words *langu
     bb_emission_line(writer, "}");
 }
 
-// A function of a member; the row's words that it needs are known after its body.
+// Appends the function of a member; its row layout is known only after its body.
 static void print_member(bb_emission_writer *writer, const sequence_words *language,
                          bb_emission_member *member, int number, bb_index *row_words)
 {
@@ -211,7 +211,7 @@ static void print_text(bb_emission_writer *writer, const sequence_words *languag
     for (int i = 0; i < sequence->count; ++i) {
         print_member(writer, language, &sequence->members[i], i, &sequence->row_words);
     }
-    sequence->row_words += sequence->row_words % 2; // rows begin where two words are aligned
+    sequence->row_words += sequence->row_words % 2; // rows begin at a multiple of two words
     writer->out = &sequence->source;
     bb_emission_add(writer, "%s", language == &words_c ? bb_emission_plain_loops : "");
     bb_emission_prologue(writer);

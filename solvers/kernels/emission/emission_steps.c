@@ -73,7 +73,7 @@ const char *bb_emission_name(bb_emission_writer *writer, int value,
     return name;
 }
 
-/// Names of what an expression takes.
+/// Names of the operands of an expression.
 typedef struct input_names {
     char names[BB_PROGRAM_PORTS][BB_EMISSION_NAME_BYTES];
     const char *pointers[BB_PROGRAM_PORTS];
@@ -141,7 +141,7 @@ bool bb_emission_leaves_out_points(const bb_emission_writer *writer, const bb_st
     return any;
 }
 
-// Takes coordinates to their places, or says in i<step> whether they have one.
+// Maps coordinates by the boundary, or sets i<step> to whether they are inside.
 static void print_boundary(bb_emission_writer *writer, int number)
 {
     const bb_step *step = &writer->program->steps[number];
@@ -194,7 +194,7 @@ static const bb_emission_window *window_of(const bb_emission_writer *writer, int
                : NULL;
 }
 
-// "i0 + 1": an element's place in a box, along a coordinate.
+// "i0 + 1": index of an element in a box, along a coordinate.
 static void local_place(const bb_emission_writer *writer, const bb_emission_local *local,
                         int coordinate, char text[BB_EMISSION_NAME_BYTES])
 {
@@ -208,7 +208,7 @@ static void local_place(const bb_emission_writer *writer, const bb_emission_loca
                    (long long)local->offsets[coordinate]);
 }
 
-// Declares the coordinates, taken to their places; returns the element's text.
+// Declares the coordinates, mapped by the boundary; returns the text of the element.
 static const char *print_place(bb_emission_writer *writer, int number,
                                char text[BB_EMISSION_TEXT_BYTES])
 {
@@ -303,7 +303,7 @@ void bb_emission_step(bb_emission_writer *writer, int number)
     }
 }
 
-// Prints the ICF on accumulators, which take their new values together, as a block.
+// Prints the ICF on accumulators, which are all updated at once, as a block.
 static void print_icf(bb_emission_writer *writer, const bb_expression *expression,
                       const char *const *inputs, const char *target)
 {

@@ -14,7 +14,7 @@ static const char *const boundary_helpers =
     "{ const bb_index m = n > 1 ? 2 * (n - 1) : 1; i %= m; if (i < 0) i += m;\n"
     "  return i < n ? i : m - i; }\n";
 
-// WIDTH points at once; parts go up level by level.
+// WIDTH points at a time; parts are pushed up level by level.
 static const char *const sum_text =
     "typedef struct {\n"
     "    T lane[LEVELS][LANES][WIDTH][COUNT];\n"
@@ -38,8 +38,8 @@ static const char *const sum_text =
     "}\n"
     "BB_FUNCTION void N(bb_tree)(N(bb_sum) *s, int level, bb_index points)\n"
     "{\n";
-// Lanes join by halves: in a loop, or each half by a loop of its own, of a known length, which
-// compilers make vectors of. In texts for teams PoCL takes minutes over those.
+// Lanes join in a binary tree, in a loop, or with a separate loop of constant length per level,
+// which compilers vectorise. In texts for teams PoCL needs minutes to compile the latter.
 static const char *const halves_text =
     "    for (int w = LANES / 2; w > 0; w /= 2)\n"
     "        for (int l = 0; l < w; ++l)\n"
@@ -82,7 +82,7 @@ static const char *const rest_text =
     "}\n"
     "#undef N\n#undef T\n#undef COUNT\n#undef LANES\n#undef WIDTH\n#undef CHUNK\n#undef LEVELS\n";
 
-// T name(int k): a constant an accumulator.
+// T name(int k): one constant per accumulator.
 static void print_constants(bb_emission_writer *writer, const bb_reduction *reduction,
                             const char *name, int number, bool start)
 {
@@ -105,7 +105,7 @@ void bb_emission_sum(bb_emission_writer *writer, const bb_reduction *reduction, 
                      bb_index width)
 {
     char name[BB_EMISSION_NAME_BYTES];
-    // Without chunks all items are one.
+    // Without chunks all items form one chunk.
     const bb_index chunk = reduction->order.chunk > 0 ? reduction->order.chunk : PTRDIFF_MAX;
     (void)snprintf(name, sizeof name, "bb_join%d", number);
     bb_emission_join_function(writer, reduction, name);

@@ -5,7 +5,7 @@
 
 enum {
     WARP_ITEMS = 32,
-    LOADS_UNROLLED = 16, ///< of a work-item, which are on their way at once
+    LOADS_UNROLLED = 16, ///< rows of lanes whose loads overlap, per work-item
     PARTS_UNROLLED = 32,
     LEAST_UNROLLED = 4,
 };
@@ -26,12 +26,13 @@ void bb_emission_team_sum_lane(const bb_emission_writer *writer, const bb_reduct
     }
 }
 
-/// What work-items of a warp ask each other for: another's value, by a function of these arguments.
+/// Shuffles between work-items of a warp: the value of another work-item, by a function with these
+/// arguments.
 typedef struct shuffle {
     const char *name, *parameters, *arguments;
 } shuffle;
 
-// Word by word where there are no templates.
+// Word by word for languages without templates.
 static void print_shuffle(bb_emission_writer *writer, bb_element_type element, int number,
                           const shuffle *asked)
 {
@@ -94,7 +95,7 @@ static void join_own(bb_emission_writer *writer, const bb_emission_team_sum *sum
     }
 }
 
-// Joins, lane by lane, those of the work-item so many further on.
+// Joins, lane by lane, the lanes of the work-item at the given distance.
 static void join_warp(bb_emission_writer *writer, const bb_emission_team_sum *sum, bb_index lanes)
 {
     for (bb_index half = writer->team.items / 2; half > 0; half /= 2) {
@@ -110,7 +111,7 @@ static void join_warp(bb_emission_writer *writer, const bb_emission_team_sum *su
     }
 }
 
-// Joins `count` lanes, of which every work-item has stored its own, in the work-group's memory.
+// Joins `count` lanes in local memory, after every work-item has stored its own.
 static void join_memory(bb_emission_writer *writer, const bb_emission_team_sum *sum, bb_index lanes)
 {
     const int number = sum->number;
@@ -134,7 +135,7 @@ static void join_memory(bb_emission_writer *writer, const bb_emission_team_sum *
     bb_emission_line(writer, "%s", writer->words->barrier);
 }
 
-// Joins a team's lanes within a warp, where every work-item then has the sum.
+// Joins a team's lanes within a warp; every work-item then has the sum.
 static void join_by_shuffles(bb_emission_writer *writer, const bb_emission_team_sum *sum)
 {
     const bb_index lanes = bb_emission_team_sum_lanes(writer, sum->reduction);
@@ -177,7 +178,7 @@ void bb_emission_team_sum_join(bb_emission_writer *writer, const bb_emission_tea
     }
 }
 
-// Term that an item adds to acc<number>[v].
+// Contribution of an item to acc<number>[v].
 static void print_item(bb_emission_writer *writer, const bb_emission_team_sum *sum)
 {
     const int count = sum->reduction->count;
@@ -195,7 +196,7 @@ static void print_item(bb_emission_writer *writer, const bb_emission_team_sum *s
     if (sum->kind == BB_EMISSION_POINT && writer->program->space.dimensions == 2) {
         bb_emission_line(writer, "const bb_index x1 = j / n0, x0 = j - x1 * n0;");
     }
-    // The team is at work on the items already.
+    // The work-items of the team process the items in parallel.
     const bb_emission_team team = writer->team;
     writer->team.items = 0;
     bb_emission_gpu_steps(writer, sum->steps);
@@ -222,7 +223,7 @@ static void print_rows(bb_emission_writer *writer, const bb_emission_team_sum *s
                        const bb_emission_vectors *vectors)
 {
     const bb_index lanes = sum->reduction->order.lanes;
-    // A known count of rows lets compilers have the loads of several in flight.
+    // With a constant count of rows compilers overlap several loads.
     bb_emission_line(writer, "const bb_index rows = (%s - g%d) / %td;", end, sum->number, lanes);
     const int loads = LOADS_UNROLLED / (int)bb_emission_team_sum_lanes(writer, sum->reduction);
     bb_emission_line(writer, "#pragma unroll %d",
@@ -246,7 +247,7 @@ static void print_rows(bb_emission_writer *writer, const bb_emission_team_sum *s
     bb_emission_line(writer, "}");
 }
 
-// Whole rows of lanes, blocked ones by vectors where the first is aligned.
+// Whole rows of lanes; blocked ones use vectors if the first is aligned.
 static void print_row_loops(bb_emission_writer *writer, const bb_emission_team_sum *sum,
                             const char *end)
 {

@@ -162,8 +162,8 @@ void bb_emission_tile_accesses(bb_emission_writer *writer, const bb_emission_til
     bb_emission_line(writer, "}");
 }
 
-// Declares `inside` and `aligned`: all points lie in the space, their accesses in their objects;
-// and vectors begin where they may.
+// Declares `inside` (all points are in the space and their accesses inside the objects) and
+// `aligned` (all vectors are aligned).
 void bb_emission_tile_tests(bb_emission_writer *writer, const bb_emission_tile *tile)
 {
     bb_emission_line(writer, "int inside = b + %td < n0, aligned = 1;",

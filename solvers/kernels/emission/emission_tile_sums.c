@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Iterators around a tile: they run alike for all its points, whose sums are registers.
+// Iterators around a tile: they run alike for all its points, whose sums are in registers.
 #include "solvers/kernels/emission/emission_gpu.h"
 #include "solvers/kernels/emission/emission_locals.h"
 
 #include <stdio.h>
 
 enum {
-    LEAST_UNROLL = 4,    ///< iterations around a tile that run as one
-    LOADS_UNROLLED = 32, ///< of its points, which are on their way at once
+    LEAST_UNROLL = 4,    ///< iterations around a tile per unrolled loop
+    LOADS_UNROLLED = 32, ///< loads of points that overlap
 };
 
-/// Part of the body between iterators, which later parts take values of.
+/// Part of the body between iterators; later parts use its values.
 typedef struct body_part {
     const bb_emission_tile *tile;
-    int begin, end; ///< steps of the body; of an iterator: begin == end, its place
-    int iterator;   ///< -1: none
+    int begin, end; ///< steps of the body; for an iterator begin == end is its position
+    int iterator;   ///< -1: no iterator
 } body_part;
 
 static void print_part(bb_emission_writer *writer, const void *context)
@@ -66,7 +66,7 @@ static void print_start(bb_emission_writer *writer, const bb_emission_tile *tile
         reduction->count, number, first, number, number);
 }
 
-// Takes the points' parts to or from the sums of chunks.
+// Copies the points' accumulators to or from the sums of chunks.
 static void print_parts(bb_emission_writer *writer, const bb_emission_tile *tile, int number,
                         bool back)
 {
@@ -90,8 +90,8 @@ static void print_iterations(bb_emission_writer *writer, const body_part *part)
     bb_emission_close_items(writer, part->iterator);
 }
 
-// A box of iterations: stored in local memory, then worked on. Where there is a next one it is
-// fetched between the two, so that it is on its way meanwhile.
+// A box of iterations: stored in local memory, then used. If there is a next box its loads are
+// issued in between, so that they overlap.
 static void print_box(bb_emission_writer *writer, const body_part *part, const char *next)
 {
     bb_emission_line(writer, "%s", writer->words->barrier);
@@ -107,8 +107,8 @@ static void print_box(bb_emission_writer *writer, const body_part *part, const c
     bb_emission_line(writer, "}");
 }
 
-// So many iterations at a time from local memory, then the rest. The last box stands behind the
-// loop: a fetch under a condition is compiled to one behind the work that should hide it.
+// Several iterations at a time from local memory, then the rest. The last box is after the loop,
+// because compilers move a conditional load behind the computation that should hide it.
 static void print_local_iterations(bb_emission_writer *writer, const body_part *part)
 {
     const bb_emission_locals *locals = writer->locals;
@@ -134,7 +134,7 @@ static void print_local_iterations(bb_emission_writer *writer, const body_part *
     writer->locals = locals;
 }
 
-// An iterator around the tile, in chunks where its sum has some.
+// An iterator around the tile, in chunks if its sum has some.
 static void print_iterator(bb_emission_writer *writer, const body_part *part)
 {
     const int number = part->iterator;
@@ -170,7 +170,7 @@ static void print_iterator(bb_emission_writer *writer, const body_part *part)
     }
 }
 
-// A chunk of the points' only sum, handed to the entry that finishes it.
+// Writes a chunk of the points' only sum for the entry that finishes it.
 static void print_split(bb_emission_writer *writer, const body_part *part)
 {
     const bb_iterator *iterator = &writer->program->iterators[0];

@@ -9,7 +9,7 @@
 
 enum { VECTOR_BYTES = 16, WINDOW_ELEMENTS = 64 };
 
-// Elements of a window.
+// Element range of a window.
 typedef struct extent {
     int64_t low, high; ///< of point 0
     bool is_taken[WINDOW_ELEMENTS];
@@ -20,7 +20,7 @@ static bool has_vectors(bb_element_type type)
     return type == BB_ELEMENT_SP || type == BB_ELEMENT_DP || type == BB_ELEMENT_INT32;
 }
 
-// Whether all that an access's selector takes beside the position is the same for all points.
+// True if all operands of an access's selector other than the position are equal for all points.
 static bool is_line_of(const bb_program *program, const bb_step *step, bool is_line)
 {
     bool same = true;
@@ -46,8 +46,8 @@ static bool is_neighbour(const bb_step *step, int position)
     return true;
 }
 
-// Reads of what is never written, and writes of what is never read and written by no other step:
-// their order does not matter.
+// True for reads of objects that are never written, and writes of objects that are not accessed by
+// any other step: their order does not matter.
 static bool is_free(const bb_program *program, int number)
 {
     const bb_step *step = &program->steps[number];
@@ -111,7 +111,7 @@ static bb_index vector_elements(const bb_emission_vectors *vectors, bb_element_t
     return vectors->width < elements ? vectors->width : elements;
 }
 
-// Whether all that a column takes beside the position is known before the points are.
+// True if all operands of a column other than the position are known before the points are.
 static bool is_steady(const bb_program *program, const bb_selector_form *column, int position,
                       bool is_line)
 {
@@ -199,7 +199,7 @@ static void print_place(bb_emission_writer *writer, const bb_emission_vectors *v
     }
 }
 
-// The points' own elements, by vectors.
+// The points' own elements, as vectors.
 static void print_pieces(bb_emission_writer *writer, const bb_emission_vectors *vectors, int number,
                          int64_t low, bool stores)
 {
@@ -233,8 +233,8 @@ static void print_pieces(bb_emission_writer *writer, const bb_emission_vectors *
     }
 }
 
-// One element of a window. Loads stay where they are printed, in front of the work that hides them:
-// NVVM (seen in 13.0) puts one behind the divisions that do not need it.
+// One element of a window. The barrier keeps loads at their place, ahead of the computation that
+// hides them; NVVM (observed with 13.0) moves one behind divisions that do not need it.
 static void print_element(bb_emission_writer *writer, const bb_emission_vectors *vectors,
                           int number, int64_t place, int64_t low, bool stores)
 {
@@ -252,7 +252,7 @@ static void print_element(bb_emission_writer *writer, const bb_emission_vectors 
     }
 }
 
-// Elements of a window: the points' own by vectors where that may be, others one by one.
+// Elements of a window: the points' own as vectors if possible, the others one by one.
 static void print_window(bb_emission_writer *writer, const bb_emission_vectors *vectors, int number,
                          bool stores)
 {
@@ -316,7 +316,7 @@ void bb_emission_vectors_declare(bb_emission_writer *writer, const bb_emission_v
     }
 }
 
-// Places of the windows of one kind of step, and what fills or stores them.
+// Offsets of the windows of one kind of step, and their loads or stores.
 static void print_windows(bb_emission_writer *writer, const bb_emission_vectors *vectors,
                           bb_step_kind kind)
 {

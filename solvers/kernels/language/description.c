@@ -13,7 +13,7 @@
 // Parents in which accesses and function blocks are allowed.
 #define BODY (IN(CHILDREN) | IN(ITERATOR_BLOCK))
 
-// One element of the language. A section stands once in its parent, in the order of the table.
+// One element of the language. A section occurs once in its parent, in the order of the table.
 typedef struct construct_row {
     const char *name;
     unsigned parents;  // sum of 1 << construct; 0: the root
@@ -201,7 +201,7 @@ static bool takes_key(const bb_element *element, int key)
     return ((row->required | row->optional) & SET(key)) != 0;
 }
 
-// The key of a name among those that the element takes, or -1 with the nearest name.
+// Key of an attribute name that the element accepts, or -1 with the nearest name.
 static int find_key(const bb_element *element, const char *name, const char **best)
 {
     bb_index distance = PTRDIFF_MAX;
@@ -245,7 +245,7 @@ done:
     return status;
 }
 
-// The next element in the order of the text, NULL at the end.
+// Next element in the order of the text, NULL at the end.
 static const bb_element *after(const bb_element *element)
 {
     if (element->first != NULL) {
@@ -307,7 +307,8 @@ done:
     return status;
 }
 
-// A value between quotes: what would end it, and what a reader would make a space of, by number.
+// Appends a value between quotes; characters that would end it, or that a reader would replace by a
+// space, are written as numbers.
 static bb_status write_value(const char *value, bb_text *out)
 {
     bb_status status = BB_OK;

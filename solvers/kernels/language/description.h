@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel as its author wrote it: elements with attributes, each with its place. Made of XML
-// (xml_reader.h) or of the notation (notation_reader.h); what it means is for program.h to say.
+// A kernel as written by its author: elements with attributes, each with its place. Created from
+// XML (xml_reader.h) or from the notation (notation_reader.h); program.h defines its meaning.
 //
-// One table holds the elements of the language and the attributes that each takes; readers refuse
-// what is not in it, and the writer of XML follows its order.
+// One table lists the elements of the language and the attributes of each. Readers report anything
+// else as a problem, and the XML writer follows the order of the table.
 #ifndef BB_SOLVERS_KERNELS_LANGUAGE_DESCRIPTION_H
 #define BB_SOLVERS_KERNELS_LANGUAGE_DESCRIPTION_H
 
@@ -15,7 +15,7 @@
 
 typedef enum bb_construct {
     BB_CONSTRUCT_PARALLEL_ALGORITHM,
-    BB_CONSTRUCT_DATA_OBJECTS, ///< sections hold elements and have no attributes
+    BB_CONSTRUCT_DATA_OBJECTS, ///< sections contain elements and have no attributes
     BB_CONSTRUCT_PARAMETERS,
     BB_CONSTRUCT_CHILDREN,
     BB_CONSTRUCT_CONNECTIONS,
@@ -34,7 +34,7 @@ typedef enum bb_construct {
 /// Attributes of all elements, by their canonical names.
 typedef enum bb_description_key {
     BB_DESCRIPTION_NAME,
-    BB_DESCRIPTION_DIMENSIONS, ///< also `dimension`, as in Listing 1 of Beier
+    BB_DESCRIPTION_DIMENSIONS, ///< also `dimension`, as in Beier, Listing 1
     BB_DESCRIPTION_ICF,        ///< iteration connection function
     BB_DESCRIPTION_ICF_TYPE,
     BB_DESCRIPTION_ICF_INIT,
@@ -59,12 +59,12 @@ typedef struct bb_element bb_element;
 struct bb_element {
     bb_construct construct;
     bb_place place;
-    const char *values[BB_DESCRIPTION_KEY_COUNT]; ///< NULL where not given
+    const char *values[BB_DESCRIPTION_KEY_COUNT]; ///< NULL if not given
     bb_place places[BB_DESCRIPTION_KEY_COUNT];    ///< of the values
     bb_element *parent, *first, *last, *next;     ///< parent, children in order, next sibling
 };
 
-/// Owner of everything below it; release with bb_description_release.
+/// Owns everything below it; release with bb_description_release.
 typedef struct bb_description {
     bb_arena arena;
     bb_element *root; ///< a ParallelAlgorithm
@@ -77,20 +77,20 @@ enum { BB_DESCRIPTION_MAX_ELEMENTS = 200000, BB_DESCRIPTION_MAX_BYTES = 1 << 25 
 const char *bb_description_construct_name(bb_construct construct);
 const char *bb_description_key_name(bb_description_key key);
 
-/// A new element, last child of `parent` (NULL: the root). Adds a problem, and gives NULL, where
-/// `parent` takes none of that name (the nearest name that it takes is told) or already has all it
-/// may. Errors: BB_MEMORY; BB_INVALID (over BB_DESCRIPTION_MAX_ELEMENTS).
+/// Adds an element as last child of `parent` (NULL: the root). Adds a problem, and returns NULL, if
+/// `parent` does not allow the name (with the nearest allowed name) or already has the maximum
+/// number. Errors: BB_MEMORY; BB_INVALID (over BB_DESCRIPTION_MAX_ELEMENTS).
 BB_CHECKED bb_status bb_description_add(bb_description *description, bb_element *parent,
                                         const char *name, bb_place place, bb_problems *problems,
                                         bb_element **out);
 
-/// Sets an attribute by any of its names; the value is copied. Adds a problem where the element
-/// takes none of that name (with the nearest) or has it, under one of its names.
+/// Sets an attribute by any of its names; the value is copied. Adds a problem if the element does
+/// not accept the name (with the nearest one) or already has it, under any of its names.
 BB_CHECKED bb_status bb_description_set(bb_description *description, bb_element *element,
                                         const char *name, const char *value, bb_place place,
                                         bb_problems *problems);
 
-/// Adds a problem for every required attribute that is missing, every section that is missing or
+/// Adds a problem for every missing required attribute, and for every section that is missing or
 /// out of order.
 BB_CHECKED bb_status bb_description_complete(const bb_description *description,
                                              bb_problems *problems);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values of expressions. SP is computed in float and kept as a double, from which it returns the
-// same; the build evaluates float in float (FLT_EVAL_METHOD 0) and contracts nothing.
+// Values of expressions. SP is computed in float and stored as a double, from which it converts
+// back exactly. The build evaluates float in float (FLT_EVAL_METHOD 0) and does not contract
+// operations.
 #include "solvers/kernels/language/expression.h"
 
 #include "core/suggestion.h"
@@ -14,7 +15,7 @@
 #define TYPE(name) (1U << BB_ELEMENT_##name)
 
 // Conversions of each type by steps of the language: B to INT32 to SP to DP, a real to a complex
-// number, and the integers to and from positions.
+// number, and integers to and from positions.
 enum {
     TO_DP2 = TYPE(DP2),
     TO_SP2 = TYPE(SP2) | TO_DP2,
@@ -85,7 +86,7 @@ static int64_t wrapped(uint64_t bits, bb_element_type type)
     return type == BB_ELEMENT_INDEX ? (int64_t)bits : (int32_t)(uint32_t)bits;
 }
 
-// Truncation that saturates; NaN is 0.
+// Truncation with saturation; NaN becomes 0.
 static int64_t truncated(double value, bb_element_type type)
 {
     const bool index = type == BB_ELEMENT_INDEX;
@@ -108,8 +109,8 @@ static double second_part(bb_scalar value, bb_element_type type)
     return bb_element_type_row(type)->parts == 2 ? value.parts[1] : 0.0;
 }
 
-// The nearest SP. By memory: gcc 12 at -O2 drops the conversions of two neighbours to float and
-// back where it makes them one vector on one of two paths.
+// Rounds to the nearest SP through memory, because gcc 12 at -O2 drops the conversions of two
+// neighbours to float and back when it combines them in a vector on one of two paths.
 static double single(double value)
 {
     volatile float nearest = (float)value;
@@ -179,7 +180,7 @@ static int64_t integer_value(bb_operation operation, bb_element_type type, int64
     }
 }
 
-// To nearest, ties to even, whatever the rounding mode is; the sign stays.
+// Rounds to nearest, ties to even, whatever the rounding mode; keeps the sign.
 static double nearest_integer(double value)
 {
     if (!(fabs(value) < 0x1p52)) {
@@ -209,9 +210,9 @@ static double double_value(bb_operation operation, double a, double b)
     }
 }
 
-// SP is computed in DP and rounded once more. DP has more than twice the digits of SP plus two, so
-// the result is that of one rounding (Figueroa 1995); fmod is exact. Operands are rounded first,
-// because parameters come in DP.
+// SP is computed in DP and rounded again. DP has more than twice the digits of SP plus two, so the
+// result equals that of a single rounding (Figueroa 1995); fmod is exact. Operands are rounded
+// first, because parameters are given in DP.
 static double rounded_value(bb_operation operation, bb_element_type type, double a, double b)
 {
     return bb_element_type_row(type)->part == BB_ELEMENT_SP
@@ -219,7 +220,7 @@ static double rounded_value(bb_operation operation, bb_element_type type, double
                : double_value(operation, a, b);
 }
 
-// Operations that round nothing are the same in SP and DP.
+// Operations without rounding are the same in SP and DP.
 static double real_value(bb_operation operation, bb_element_type type, double a, double b)
 {
     switch (operation) {
@@ -241,7 +242,7 @@ static double real_value(bb_operation operation, bb_element_type type, double a,
     }
 }
 
-// x y + z w, or less it, each operation rounded.
+// x y + z w, or x y - z w, each operation rounded.
 static double product_sum(bb_operation sum, bb_element_type type, const double factors[4])
 {
     const double first = rounded_value(BB_OPERATION_MULTIPLY, type, factors[0], factors[1]);
@@ -274,7 +275,7 @@ static bb_scalar complex_arithmetic(bb_operation operation, bb_element_type type
     case BB_OPERATION_ABS:
         scale = product_sum(add, type, (const double[]){a, a, b, b});
         return real_scalar(rounded_value(BB_OPERATION_SQRT, type, scale, 0.0));
-    default: // of sums
+    default: // of sums and products
         return (bb_scalar){
             .parts = {rounded_value(operation, type, a, c), rounded_value(operation, type, b, d)}};
     }
@@ -377,7 +378,7 @@ void bb_expression_evaluate(const bb_expression *expression, const bb_scalar *in
             values[k] = parameters[node->index];
             break;
         default: {
-            // Unused operands are 0, a node that has its value.
+            // Unused operands are 0, which is a node with a value.
             const bb_scalar operands[BB_EXPRESSION_OPERANDS] = {
                 values[node->operands[0]], values[node->operands[1]], values[node->operands[2]]};
             values[k] = bb_expression_operate(expression, k, operands);
@@ -389,7 +390,7 @@ void bb_expression_evaluate(const bb_expression *expression, const bb_scalar *in
     }
 }
 
-// The node behind conversions.
+// The node below all conversions.
 static const bb_expression_node *source_node(const bb_expression *expression, int node)
 {
     const bb_expression_node *row = &expression->nodes[node];

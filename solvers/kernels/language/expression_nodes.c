@@ -10,17 +10,17 @@
 // Types of operands and result of an operation.
 typedef enum operand_domain {
     DOMAIN_NONE,
-    DOMAIN_LOGIC,   // B of B
-    DOMAIN_NUMBER,  // real of real, D of complex
-    DOMAIN_REAL,    // real of real
-    DOMAIN_FLOAT,   // the same of SP and DP alone
-    DOMAIN_SIZE,    // real of real or complex
-    DOMAIN_ORDER,   // B of reals
-    DOMAIN_EQUAL,   // B of anything
-    DOMAIN_CHOICE,  // B, then two of a kind
-    DOMAIN_PART,    // real of complex
-    DOMAIN_COMPLEX, // complex of complex
-    DOMAIN_PAIR,    // complex of reals
+    DOMAIN_LOGIC,   // B from B
+    DOMAIN_NUMBER,  // real from real, D from complex
+    DOMAIN_REAL,    // real from real
+    DOMAIN_FLOAT,   // the same, SP and DP only
+    DOMAIN_SIZE,    // real from real or complex
+    DOMAIN_ORDER,   // B from reals
+    DOMAIN_EQUAL,   // B from any type
+    DOMAIN_CHOICE,  // B, then two of the same kind
+    DOMAIN_PART,    // real from complex
+    DOMAIN_COMPLEX, // complex from complex
+    DOMAIN_PAIR,    // complex from reals
 } operand_domain;
 
 static const struct {
@@ -77,7 +77,7 @@ static bool is_equal(const bb_expression_node *a, const bb_expression_node *b)
     return a->operation == b->operation && a->type == b->type && a->index == b->index &&
            a->integer == b->integer && a->name == b->name &&
            memcmp(a->operands, b->operands, sizeof a->operands) == 0 && a->number == b->number &&
-           signbit(a->number) == signbit(b->number); // 0 is not -0
+           signbit(a->number) == signbit(b->number); // 0 and -0 differ
 }
 
 int bb_expression_builder_add(bb_expression_builder *builder, bb_expression_node node)
@@ -136,7 +136,7 @@ static const char *wanted(const bb_expression_builder *builder, operand_domain d
     }
 }
 
-// Common type of the operands from `first` on: the widest.
+// Common type of the operands from `first` on: the widest one.
 static bb_element_type common_type(const bb_expression_builder *builder, const int *operands,
                                    int first, int count)
 {
@@ -272,7 +272,7 @@ int bb_expression_builder_number(bb_expression_builder *builder, const char *tex
     if (length >= NUMBER_BYTES) {
         return refuse_number(builder, text, length, "a number of more than 255 characters");
     }
-    // The C library reads its locale's decimal point.
+    // The C library uses the decimal point of the locale.
     char copy[NUMBER_BYTES + POINT_BYTES];
     const char *point = memchr(text, '.', length);
     const int before = point == NULL ? (int)length : (int)(point - text);

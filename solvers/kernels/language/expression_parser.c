@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recursive descent over the text; a level of nesting costs a few frames, and there are at most
-// BB_EXPRESSION_MAX_DEPTH. The first mistake ends it. Functions that return a node, or 0, return -1
-// after a mistake, which is reported by then.
+// Recursive-descent parser; a nesting level needs a few stack frames, and there are at most
+// BB_EXPRESSION_MAX_DEPTH. The first mistake ends the parse. Functions that return a node, or 0,
+// return -1 after reporting a mistake.
 #include "core/memory.h"
 #include "core/suggestion.h"
 #include "solvers/kernels/language/expression_nodes.h"
@@ -23,10 +23,10 @@ typedef struct expression_parser {
     int *outputs;       // [capacity]
     const char **names; // [capacity]
     int capacity, output_count, name_count, inputs, accumulators, depth;
-    bb_status status; // of what had no memory
+    bb_status status; // of a failed allocation
 } expression_parser;
 
-// Adds the problem "what: ... at 'rest of the text'" at `position`; -1.
+// Adds the problem "what: ... at 'rest of the text'" at `position`; returns -1.
 BB_PRINTF(3, 4)
 static int report(expression_parser *parser, const char *position, const char *format, ...)
 {
@@ -42,7 +42,7 @@ static int report(expression_parser *parser, const char *position, const char *f
     const char *more = shown > SHOWN_BYTES ? "..." : "";
     shown -= shown > SHOWN_BYTES;
     while (shown > 0 && *more != '\0' && ((unsigned char)position[shown] & 0xC0) == 0x80) {
-        --shown; // whole characters
+        --shown; // do not cut a UTF-8 character
     }
     if (*position == '\0') {
         parser->status =
@@ -54,7 +54,7 @@ static int report(expression_parser *parser, const char *position, const char *f
     return -1;
 }
 
-// A node of the builder, whose mistake is at `position`.
+// Passes on a node of the builder; a mistake of the builder is reported at `position`.
 static int built(expression_parser *parser, const char *position, int node)
 {
     return node >= 0 ? node : report(parser, position, "%s", parser->builder.mistake);
@@ -79,7 +79,7 @@ static int expect(expression_parser *parser, char c)
     return accept(parser, c) ? 0 : report(parser, parser->rest, "expected '%c'", c);
 }
 
-// An expression with all its operators.
+// Parses an expression with all its operators.
 static int parse_choice(expression_parser *parser);
 
 static bool is_digit(char c)
@@ -101,7 +101,7 @@ static size_t word_length(const char *text)
     return length;
 }
 
-// Digits as a number, at most 999,999,999; NULL where something else follows.
+// Parses digits as a number of at most 999,999,999; returns NULL if something else follows.
 static const char *read_count(const char *text, int *out)
 {
     *out = 0;
@@ -147,7 +147,7 @@ static int add_accumulator(expression_parser *parser, const char *position, int 
                                                             .index = index}));
 }
 
-// #in(k) or #acc(k).
+// Parses #in(k) or #acc(k).
 static int parse_port(expression_parser *parser)
 {
     const char *position = parser->rest++;
@@ -175,7 +175,7 @@ static int parse_port(expression_parser *parser)
     return input ? add_input(parser, position, index) : add_accumulator(parser, position, index);
 }
 
-// A number, after a minus sign where `negative`.
+// Parses a number, negated if `negative`.
 static int parse_number(expression_parser *parser, bool negative)
 {
     const char *start = parser->rest;
@@ -183,7 +183,7 @@ static int parse_number(expression_parser *parser, bool negative)
     if (*end == '.') {
         end += 1 + strspn(end + 1, "0123456789");
     }
-    bool sound = end - start > 1 || is_digit(*start); // not '.' alone
+    bool sound = end - start > 1 || is_digit(*start); // '.' alone is not a number
     if (*end == 'e' || *end == 'E') {
         end += end[1] == '+' || end[1] == '-' ? 2 : 1;
         sound = sound && is_digit(*end);
@@ -274,7 +274,7 @@ static int add_parameter(expression_parser *parser, const char *position, const 
     return built(parser, position, bb_expression_builder_add(&parser->builder, node));
 }
 
-// A call, v0, or the name of a parameter.
+// Parses a call, v0, or the name of a parameter.
 static int parse_word(expression_parser *parser)
 {
     const char *position = parser->rest;
@@ -297,7 +297,7 @@ static int parse_word(expression_parser *parser)
                                        : add_parameter(parser, position, name);
 }
 
-// A port, number, call, name or expression in parentheses.
+// Parses a port, number, call, name or expression in parentheses.
 static int parse_operand(expression_parser *parser)
 {
     const char *position = skip_space(parser);
@@ -317,7 +317,7 @@ static int parse_operand(expression_parser *parser)
     return node < 0 || expect(parser, ')') < 0 ? -1 : node;
 }
 
-// One more level of nesting.
+// Enters a nesting level.
 static int enter(expression_parser *parser)
 {
     if (parser->depth == BB_EXPRESSION_MAX_DEPTH) {
@@ -338,7 +338,7 @@ static int parse_unary(expression_parser *parser)
     ++parser->rest;
     const char *next = skip_space(parser);
     if (!negation && ((*next >= '0' && *next <= '9') || *next == '.')) {
-        return parse_number(parser, true); // the smallest integer has no positive
+        return parse_number(parser, true); // the smallest integer has no positive counterpart
     }
     if (enter(parser) < 0) {
         return -1;
@@ -354,7 +354,7 @@ static int parse_unary(expression_parser *parser)
                                              &operand));
 }
 
-// The infix operator that stands next, the longer one of two; BB_OPERATION_COUNT: none.
+// The infix operator at the current position, the longer one of two; BB_OPERATION_COUNT: none.
 static bb_operation infix_operation(expression_parser *parser)
 {
     const char *position = skip_space(parser);
@@ -371,7 +371,7 @@ static bb_operation infix_operation(expression_parser *parser)
     return found;
 }
 
-// Operators of `minimum` precedence and above, from the left.
+// Parses operators of `minimum` precedence and above, left-associative.
 static int parse_infix(expression_parser *parser, int minimum)
 {
     int node = parse_unary(parser);
@@ -426,7 +426,7 @@ static int parse_choice(expression_parser *parser)
     return node;
 }
 
-// All expressions of the text; -1 after a mistake.
+// Parses all expressions of the text; returns -1 after a mistake.
 static int parse_outputs(expression_parser *parser)
 {
     const char separator = parser->rules->selector ? ',' : ';';
@@ -497,7 +497,8 @@ bb_status bb_expression_parse(const char *text, const char *what, bb_place place
                               bb_problems *problems, bb_expression *out)
 {
     bb_status status = BB_OK;
-    // A character makes four nodes at most: two operands' conversions, an operation, its result's.
+    // A character creates at most four nodes: two conversions of operands, an operation, a
+    // conversion of its result.
     const size_t length = strlen(text);
     const int capacity =
         length < BB_EXPRESSION_MAX_NODES / 4 - 2 ? 4 * (int)length + 8 : BB_EXPRESSION_MAX_NODES;

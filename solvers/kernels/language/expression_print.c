@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Expressions in the languages of back ends. What a language means otherwise than the kernel
-// language is a call of a helper, whose text is the same in all of them up to names.
+// Expressions in the languages of backends. Operations that a language defines differently from the
+// kernel language are calls of helpers, whose text is the same in all languages except for names.
 #include "solvers/kernels/language/expression_nodes.h"
 
 #include <inttypes.h>
@@ -48,7 +48,7 @@ const bb_expression_dialect bb_expression_dialect_cuda = {
     .double_end = "",
 };
 
-// $q what stands before a function, $t type, named $s, $u its unsigned one.
+// $q is the qualifier of a function, $t the type, named $s, $u its unsigned variant.
 static const char *const integer_helpers =
     "$q $t bb_add_$s($t a, $t b) { return ($t)(($u)a + ($u)b); }\n"
     "$q $t bb_sub_$s($t a, $t b) { return ($t)(($u)a - ($u)b); }\n"
@@ -60,8 +60,8 @@ static const char *const integer_helpers =
     "$q $t bb_max_$s($t a, $t b) { return a > b ? a : b; }\n"
     "$q $t bb_min_$s($t a, $t b) { return a < b ? a : b; }\n";
 
-// $f, $l what ends names of functions and literals of the type, $x literals of 64 bits; $c the
-// complex type, named $k; $i, $j, $b integer types.
+// $f and $l are the suffixes of functions and literals of the type, $x that of 64-bit literals; $c
+// is the complex type, named $k; $i, $j, $b are integer types.
 static const char *const float_helpers =
     "$q $t bb_fma_$s($t a, $t b, $t c) { return fma$f(a, b, c); }\n"
     "$q $t bb_sqrt_$s($t a) { return sqrt$f(a); }\n"
@@ -108,7 +108,7 @@ static char letter(bb_element_type type)
     return letters[type];
 }
 
-// Replacement of a template's letter in helpers of `type`.
+// Replacement of a template's letter in the helpers of `type`.
 static const char *substitute(const bb_expression_dialect *dialect, bb_element_type type, char mark,
                               char buffer[2])
 {
@@ -174,7 +174,8 @@ done:
     return status;
 }
 
-// Hexadecimal without a point, which a locale might change. Products of constants are Inf and NaN.
+// Hexadecimal literals without a point, which a locale might change. Inf and NaN are products of
+// constants.
 static bb_status add_float(double value, bool single, bb_text *out)
 {
     const char *suffix = single ? "f" : "";
@@ -198,7 +199,7 @@ static bb_status add_integer(const bb_expression_dialect *dialect, int64_t value
 {
     const char *suffix = type == BB_ELEMENT_INDEX ? dialect->index_suffix : "";
     const int64_t smallest = type == BB_ELEMENT_INDEX ? INT64_MIN : INT32_MIN;
-    if (value == smallest) { // its magnitude has no literal
+    if (value == smallest) { // its magnitude cannot be written as a literal
         return bb_text_add(out, "(%" PRId64 "%s - 1)", value + 1, suffix);
     }
     return bb_text_add(out, "%" PRId64 "%s", value, suffix);
@@ -225,7 +226,7 @@ done:
     return status;
 }
 
-// `operand` as an integer of `target`.
+// Appends `operand` as an integer of `target`.
 static bb_status add_to_integer(const bb_expression_dialect *dialect, const char *operand,
                                 bb_element_type source, bb_element_type target, bb_text *out)
 {
@@ -277,7 +278,7 @@ static const char *helper_name(bb_operation operation)
                                     : bb_expression_operation_row(operation)->symbol;
 }
 
-// Whether the operator of C, on operands of `type`, is the language's.
+// True if C's operator, on operands of `type`, matches the language.
 static bool is_plain(bb_operation operation, bb_element_type type)
 {
     const bb_element_row *row = bb_element_type_row(type);
@@ -325,7 +326,7 @@ static bb_status add_complex(const bb_expression_node *node, bb_element_type typ
     }
 }
 
-// The expression of an operation on variables.
+// Appends the expression of an operation on variables.
 static bb_status add_operation(const bb_expression *expression, const bb_expression_node *node,
                                const names *name, bb_text *out)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// The byte that stands so far ahead, NUL past the end.
+// The byte at this distance ahead, NUL past the end.
 static char peek(const bb_notation_scanner *scanner, bb_index ahead)
 {
     return scanner->length - scanner->offset > ahead ? scanner->bytes[scanner->offset + ahead]
@@ -22,7 +22,7 @@ static void step(bb_notation_scanner *scanner)
         ++scanner->place.line;
         scanner->place.column = 1;
     } else if ((byte & 0xC0U) != 0x80U) {
-        ++scanner->place.column; // of characters
+        ++scanner->place.column; // count characters, not bytes
     }
 }
 
@@ -36,7 +36,7 @@ static bool is_letter(char byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
 }
 
-// Passes blanks, comments and, where a bracket is open, ends of lines.
+// Skips blanks, comments and, inside open brackets, ends of lines.
 static bb_index skip_blanks(bb_notation_scanner *scanner)
 {
     bb_index blanks = 0;
@@ -106,7 +106,7 @@ static void scan_sign(bb_notation_scanner *scanner)
     }
     step(scanner);
     while (((unsigned char)peek(scanner, 0) & 0xC0U) == 0x80U) {
-        step(scanner); // the rest of a character
+        step(scanner); // include the remaining bytes of a character
     }
 }
 
@@ -188,7 +188,7 @@ void bb_notation_names_remove(bb_notation_names *names, const bb_notation_name *
     *link = name->next;
 }
 
-// The name nearest to a word but for the kernel's, NULL where none is near.
+// The name nearest to a word, excluding the kernel's; NULL if none is near.
 static const char *nearest_name(const bb_notation_names *names, const char *word)
 {
     const char *best = NULL;
@@ -204,8 +204,8 @@ static const char *nearest_name(const bb_notation_names *names, const char *word
 }
 
 enum {
-    TOKEN_BYTES = 60, // of a token that a message shows
-    SUGGESTED = 100,  // problems that get a suggestion: no more are shown
+    TOKEN_BYTES = 60, // bytes of a token shown in a message
+    SUGGESTED = 100,  // number of problems that get a suggestion, which equals the number shown
 };
 
 // Functions of one value, then of two.
@@ -241,7 +241,7 @@ bb_status bb_notation_refuse(bb_notation *notation, bb_place place, const char *
     return bb_status_set(BB_INVALID, __FILE__, __LINE__, "%s", message);
 }
 
-// A token as messages show it.
+// A token as shown in messages.
 static void copy_token(bb_notation_token token, char out[TOKEN_BYTES])
 {
     const bb_index length = token.length < TOKEN_BYTES ? token.length : TOKEN_BYTES - 1;
@@ -317,7 +317,7 @@ done:
     return status;
 }
 
-// Names of elements that the lowering makes: calc_5, read_A_3, write_c_6.
+// Names of elements created by the lowering: calc_5, read_A_3, write_c_6.
 static bool is_made(bb_notation_token word)
 {
     static const char *const starts[] = {"calc_", "read_", "write_"};
@@ -331,7 +331,7 @@ static bool is_made(bb_notation_token word)
     return false;
 }
 
-// v0 ... v3, which stand for values in selectors.
+// v0 ... v3, which denote values in selectors.
 static bool is_selector_value(bb_notation_token word)
 {
     return word.length == 2 && word.start[0] == 'v' && word.start[1] >= '0' && word.start[1] <= '3';

@@ -69,7 +69,7 @@ done:
     return status;
 }
 
-// Names before the colon are read twice: what they are stands behind it.
+// Names before the colon are read twice, because their declaration follows it.
 static bb_status read_group(bb_notation *notation, bb_element *root, bb_element *objects,
                             bb_element **parameters)
 {
@@ -102,7 +102,8 @@ done:
     return status;
 }
 
-// Reads `kernel NAME (...)` and makes the root with its sections. Errors as bb_notation_refuse.
+// Reads `kernel NAME (...)` and creates the root with its sections. Errors: those of
+// bb_notation_refuse.
 static bb_status notation_kernel_read(bb_notation *notation)
 {
     bb_status status = BB_OK;
@@ -136,7 +137,7 @@ done:
 
 enum { DIMENSIONS = 2 };
 
-// Names of indices of a space; emitters are theirs once it is open.
+// Index names of a space; their emitters exist once the space is open.
 typedef struct space {
     int dimensions;
     bb_notation_token indices[DIMENSIONS];
@@ -155,7 +156,7 @@ enum { REDUCTION_COUNT = sizeof reductions / sizeof reductions[0] };
 
 // ---- spaces
 
-// `x in RANGE, y in RANGE` of the space of `owner`.
+// Reads `x in RANGE, y in RANGE` of the space of `owner`.
 static bb_status read_ranges(bb_notation *notation, const char *owner, space *out)
 {
     bb_status status = BB_OK;
@@ -180,7 +181,7 @@ done:
     return status;
 }
 
-// Makes the indices known. They stand behind the cursor, which stays where it is.
+// Declares the indices. Their names precede the cursor, which does not move.
 static bb_status open_space(bb_notation *notation, const char *owner, space *opened)
 {
     static const char *const ports[DIMENSIONS] = {"i(0)", "i(1)"};
@@ -252,8 +253,8 @@ done:
     return status;
 }
 
-// Behind the bracket at hand: whether a range begins, as two words do that no value has side by
-// side, and whether a comma stands right in it.
+// Looks ahead behind the current bracket. A range starts with two adjacent words, which no value
+// contains. A comma counts only at the top level of the bracket.
 static void look_into(const bb_notation *notation, bool *is_range, bool *has_comma)
 {
     bb_notation_scanner scanner = notation->cursor.scanner;
@@ -268,7 +269,7 @@ static void look_into(const bb_notation *notation, bool *is_range, bool *has_com
     }
 }
 
-// The reduction that the token at hand is, -1 where a value begins: max(a, b) is a call.
+// The reduction named by the current token, -1 if a value begins: max(a, b) is a call.
 static int at_reduction(const bb_notation *notation, bool *is_range)
 {
     bool has_comma = false;
@@ -303,7 +304,7 @@ done:
     return status;
 }
 
-// `sum (k in RANGE) VALUE`: an IteratorBlock called as its value.
+// Reads `sum (k in RANGE) VALUE`: an IteratorBlock named after its value.
 static bb_status read_iterator(bb_notation *notation, const bb_notation_name *name, int reduction,
                                const char *type, const bb_notation_emitter **out)
 {
@@ -331,7 +332,7 @@ done:
     return status;
 }
 
-// `sum VALUE` over the main space.
+// Reads `sum VALUE` over the main space.
 static bb_status read_hull(bb_notation *notation, int reduction, const char *type,
                            const bb_notation_emitter **out)
 {
@@ -353,7 +354,7 @@ done:
     return status;
 }
 
-// `NAME[: TYPE] = VALUE` or a reduction.
+// Reads `NAME[: TYPE] = VALUE` or a reduction.
 static bb_status read_assignment(bb_notation *notation)
 {
     bb_status status = BB_OK;
@@ -362,7 +363,7 @@ static bb_status read_assignment(bb_notation *notation)
     const char *type = NULL;
     bool is_range = false;
     BB_TRY(bb_notation_declare(notation, BB_NOTATION_VALUE, &name));
-    name->failed = true; // until it is made
+    name->failed = true; // until it has been created
     if (bb_notation_at(notation, ":")) {
         bb_notation_advance(notation);
         BB_TRY(bb_notation_read_word(notation, "a type", &type));
@@ -385,7 +386,7 @@ done:
     return status;
 }
 
-// `a[column, row | BOUNDARY] = VALUE`: the value is made first.
+// Reads `a[column, row | BOUNDARY] = VALUE`; the value is created first.
 static bb_status read_write(bb_notation *notation)
 {
     bb_status status = BB_OK;
@@ -433,8 +434,8 @@ static bb_status read_statement(bb_notation *notation)
     return read_assignment(notation);
 }
 
-// To the end of the statement that began there: of the file where a bracket stays open, so that no
-// byte is passed more than a few times.
+// Skips to the end of the current statement. If a bracket stays open this is the end of the file,
+// so that no byte is scanned more than a few times.
 static void skip_statement(bb_notation *notation, bb_notation_cursor start)
 {
     notation->cursor = start;
@@ -495,7 +496,7 @@ bb_status bb_notation_reader_read(const char *bytes, bb_index length, const char
     }
 done:
     if (status == BB_INVALID && notation.refused) {
-        status = BB_OK; // told
+        status = BB_OK; // already reported
     }
     if (status != BB_OK) {
         bb_description_release(out);

@@ -6,21 +6,21 @@
 
 enum {
     SELECTOR_VALUES = 4,    // v0 ... v3
-    MOST_BYTES = 1 << 16,   // of one text
-    MOST_EXPANSIONS = 4096, // of names of let: each reads its text again
+    MOST_BYTES = 1 << 16,   // per text
+    MOST_EXPANSIONS = 4096, // of let names, each of which scans its text again
 };
 
-// A text that grows and what it takes. Only made and released by lower_value and access.
+// A growing text and its inputs. Created and released by lower_value and access only.
 typedef struct piece {
-    bb_element *parent; // of what it makes
+    bb_element *parent; // parent of created elements
     bool selector;
-    bool tight; // no blanks before what comes next
+    bool tight; // no blanks before the next text
     bb_text text;
     const bb_notation_emitter **inputs; // [count]
     bb_index count, capacity;
-    const char *object_type;    // of the first object in it
-    const char *name_type;      // of the first name that is no INT32
-    bb_notation_token fraction; // the first; without start where there is none
+    const char *object_type;    // type of the first object in it
+    const char *name_type;      // type of the first name that is not INT32
+    bb_notation_token fraction; // first fraction; `start` is NULL if there is none
 } piece;
 
 static bb_status lower_expression(bb_notation *notation, piece *target);
@@ -48,7 +48,7 @@ done:
     return status;
 }
 
-// Copies the token at hand and takes the next.
+// Copies the current token and advances.
 static bb_status copy_token(bb_notation *notation, piece *target)
 {
     const bb_notation_token token = notation->cursor.token;
@@ -57,7 +57,7 @@ static bb_status copy_token(bb_notation *notation, piece *target)
     return BB_OK;
 }
 
-// Puts an emitter where `token` stood.
+// Inserts an emitter in place of `token`.
 static bb_status add_input(bb_notation *notation, piece *target, bb_notation_token token,
                            const bb_notation_emitter *emitter)
 {
@@ -97,7 +97,7 @@ bb_status bb_notation_value_refuse(bb_notation *notation, bb_notation_token word
                         : bb_notation_refuse(notation, word.place, "%s is no object", name->text);
 }
 
-// The extent `object.word`; the point is the token at hand.
+// Reads the extent `object.word`; the current token is the point.
 static bb_status lower_extent(bb_notation *notation, piece *target, bb_notation_token word)
 {
     bb_status status = BB_OK;
@@ -177,7 +177,7 @@ done:
     return status;
 }
 
-// The text of a let in place of its name, in brackets unless it is one word.
+// Expands a let in place of its name, in parentheses unless it is one word.
 static bb_status lower_let(bb_notation *notation, piece *target, bb_notation_token word,
                            bb_notation_name *let)
 {
@@ -261,7 +261,7 @@ static bb_status lower_number(bb_notation *notation, piece *target)
     return BB_OK;
 }
 
-// Error where a bracket should close: at the token if on the same line, else at the open bracket.
+// Reports a missing closing bracket: at the token if on the same line, else at the open bracket.
 static bb_status refuse_open(bb_notation *notation, bb_notation_token bracket, const char *expected)
 {
     const bb_notation_token token = notation->cursor.token;
@@ -317,7 +317,7 @@ static bool at_operator(const bb_notation *notation)
     return false;
 }
 
-// Operands between operators, whose precedence is not asked for here.
+// Copies operands and operators; their precedence does not matter here.
 static bb_status lower_expression(bb_notation *notation, piece *target)
 {
     bb_status status = BB_OK;
@@ -398,7 +398,7 @@ done:
     return status;
 }
 
-// Coordinates and the boundary, up to the bracket that closes.
+// Reads coordinates and boundary, up to the closing bracket.
 static bb_status lower_selector(bb_notation *notation, piece *selector,
                                 const bb_notation_name *object, const char **boundary)
 {
@@ -436,7 +436,7 @@ done:
     return status;
 }
 
-// Statements run in the order in which they are written: what comes after a write of an object
+// Statements run in the order in which they are written: an access after a write of the same object
 // waits for it.
 static bb_status follow_write(bb_notation *notation, bb_notation_name *object, const char *access,
                               bool write, bb_place place)

@@ -7,21 +7,21 @@
 #include <string.h>
 #include <strings.h>
 
-enum { SHOWN_BYTES = 20 }; // of a text that is refused
+enum { SHOWN_BYTES = 20 }; // bytes of an unexpected text shown in a message
 
-// One pass over the bytes. Places are counted here: expat tells those of elements, not of their
-// attributes, and everything that asks for one comes in the order of the text.
+// Reader state for one pass over the bytes. Places are counted here, because expat reports those of
+// elements but not of attributes; they are requested in the order of the text.
 typedef struct reader {
     XML_Parser parser;
     bb_status status;
     bb_description *description;
     bb_problems *problems;
-    bb_element *element; // that is open
-    bb_index skipped;    // open elements inside one that was refused
-    bool text_told;      // since the last tag
+    bb_element *element; // current open element
+    bb_index skipped;    // number of open elements inside a rejected one
+    bool text_told;      // unexpected text has been reported since the last tag
     const char *bytes;
     bb_index length;
-    bb_index offset; // of the place below
+    bb_index offset; // byte offset of `place`
     bb_place place;
 } reader;
 
@@ -41,7 +41,7 @@ static void give(void *block)
     bb_memory_release(&block);
 }
 
-// Line and column of a byte at or after the last one asked for; columns count characters.
+// Line and column of a byte at or after the previously requested one; columns count characters.
 static bb_place place_of(reader *in, bb_index offset)
 {
     for (; in->offset < offset && in->offset < in->length; ++in->offset) {
@@ -74,7 +74,7 @@ static bool blank(char byte)
     return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-// From the end of a tag's name or of a value to the first byte of the next attribute's name.
+// Skips from the end of a tag's name or of a value to the first byte of the next attribute's name.
 static bb_index skip_blanks(const reader *in, bb_index offset)
 {
     while (offset < in->length && blank(in->bytes[offset])) {
@@ -83,7 +83,7 @@ static bb_index skip_blanks(const reader *in, bb_index offset)
     return offset;
 }
 
-// Behind the closing quote of the attribute whose name starts at `offset`.
+// Offset after the closing quote of the attribute whose name starts at `offset`.
 static bb_index skip_attribute(const reader *in, bb_index offset)
 {
     while (offset < in->length && in->bytes[offset] != '"' && in->bytes[offset] != '\'') {
@@ -146,7 +146,7 @@ static void on_text(void *data, const XML_Char *text, int length)
         in->text_told = true;
         int shown = length - start < SHOWN_BYTES ? length - start : SHOWN_BYTES;
         while (start + shown < length && ((unsigned char)text[start + shown] & 0xC0U) == 0x80U) {
-            --shown; // not within a character
+            --shown; // do not cut a UTF-8 character
         }
         keep(in,
              bb_problems_add(in->problems, here(in), "text '%.*s' between elements, expected none",
@@ -184,10 +184,10 @@ static bb_status tell_malformed(const reader *in)
 {
     const enum XML_Error code = XML_GetErrorCode(in->parser);
     if (code == XML_ERROR_NO_MEMORY) {
-        return BB_MEMORY; // the allocator has told
+        return BB_MEMORY; // already reported by the allocator
     }
     if (code == XML_ERROR_ABORTED) {
-        return BB_OK; // a problem was told
+        return BB_OK; // a problem has been reported
     }
     const bb_place place = {in->place.origin, (bb_index)XML_GetCurrentLineNumber(in->parser),
                             (bb_index)XML_GetCurrentColumnNumber(in->parser) + 1};

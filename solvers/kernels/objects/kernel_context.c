@@ -8,29 +8,29 @@
 
 #include <string.h>
 
-// A kernel that another one took the place of; a recorded graph may hold it.
+// A kernel that was replaced by another one; a recorded graph may still refer to it.
 typedef struct replaced_kernel replaced_kernel;
 struct replaced_kernel {
     bb_assembled_kernel *kernel;
     replaced_kernel *next;
 };
 
-// A kernel in one choice of types as one variant, for all sizes that take it.
+// A kernel with given types in one variant, for all sizes that use this variant.
 typedef struct kept_variant kept_variant;
 struct kept_variant {
     bb_choice wanted;
-    bb_choice choice; // what runs: the wanted one, or the default once that has failed
+    bb_choice choice; // variant in use: the requested one, or the default after a failure
     bool is_default;
-    bool *is_inside;  // [step_count] at the sizes of all launches
-    bool *was_inside; // the same when it was assembled
-    bool is_bound;    // by a launch
-    bool is_served;   // every launch, by the kernel
+    bool *is_inside;  // [step_count] accesses inside their objects at the sizes of all launches
+    bool *was_inside; // [step_count] the same at the time of assembly
+    bool is_bound;    // to at least one launch
+    bool is_served;   // the kernel serves every launch
     bb_assembled_kernel *kernel;
     replaced_kernel *replaced;
     kept_variant *next;
 };
 
-// Sizes that a chooser was asked about.
+// Sizes for which the chooser has been asked.
 typedef struct kept_site kept_site;
 struct kept_site {
     bb_program_data *data; // [object_count], without elements
@@ -38,7 +38,7 @@ struct kept_site {
     kept_site *next;
 };
 
-// A kernel in one choice of types.
+// A kernel with given types.
 typedef struct kept_kernel kept_kernel;
 struct kept_kernel {
     bb_kernel_use use;
@@ -49,7 +49,7 @@ struct kept_kernel {
     kept_kernel *next;
 };
 
-// A text of more than one kernel.
+// A text of several kernels.
 typedef struct kept_text kept_text;
 struct kept_text {
     bb_text source;
@@ -63,7 +63,7 @@ struct bb_kernel_context {
     kept_kernel *first;
     kept_text *texts;
     const kept_variant *last_run;
-    const bb_build *last_text; // NULL: the last that ran is `last_run`
+    const bb_build *last_text; // compiler of the last text that ran; NULL: use `last_run`
     bb_index compiled;
 };
 
@@ -246,7 +246,7 @@ static bool same_sizes(const kept_site *site, const bb_program_data *data, int c
     return same;
 }
 
-// Warns that a failed variant was replaced.
+// Warns that a failed variant has been replaced.
 static void tell_fallen(const bb_kernel_context *context, const kept_kernel *kept,
                         const kept_variant *variant, const bb_program_data *data)
 {
@@ -274,7 +274,7 @@ done:
     return status;
 }
 
-// The variant for sizes: the chooser is asked once.
+// Variant for given sizes; the chooser is asked once per size.
 static bb_status choose(const bb_kernel_context *context, kept_kernel *kept,
                         const bb_binding *binding, kept_variant **out)
 {
@@ -304,7 +304,7 @@ done:
     return status;
 }
 
-// Widens what a variant has to serve by a binding.
+// Extends the requirements on a variant by a binding.
 static void serve(const kept_kernel *kept, kept_variant *variant, const bb_binding *binding)
 {
     for (int i = 0; i < kept->program.step_count; ++i) {
@@ -316,7 +316,7 @@ static void serve(const kept_kernel *kept, kept_variant *variant, const bb_bindi
     variant->is_bound = true;
 }
 
-// Makes room for another kernel of the variant.
+// Retires the kernel of the variant, so that another one can replace it.
 static bb_status replace(kept_variant *variant)
 {
     bb_status status = BB_OK;
@@ -331,7 +331,7 @@ done:
     return status;
 }
 
-// A kernel that serves all bindings so far.
+// Assembles a kernel that serves all bindings so far.
 static bb_status assemble(bb_kernel_context *context, const kept_kernel *kept,
                           kept_variant *variant)
 {
@@ -358,7 +358,7 @@ done:
     return status;
 }
 
-// From a variant that this device does not take to the default, and says so.
+// Replaces a variant that this device does not support by the default, with a warning.
 static void fall_back(const bb_kernel_launch *launch)
 {
     const bb_kernel_context *context = launch->context;

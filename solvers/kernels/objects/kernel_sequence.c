@@ -4,9 +4,9 @@
 #include "core/memory.h"
 #include "solvers/kernels/assembled_sequence.h"
 
-// Unit of queueing: a launch, or joined launches.
+// Unit of queueing: one launch, or several joined launches.
 typedef struct sequence_run {
-    bb_kernel_launch *launch; // NULL: steps
+    bb_kernel_launch *launch; // NULL: joined steps
     bb_index first, behind;
 } sequence_run;
 
@@ -14,8 +14,8 @@ struct bb_kernel_sequence {
     bb_kernel_context *context; // NULL: no launches
     sequence_run *runs;         // [run_count]
     bb_index run_count;
-    bb_assembled_sequence *joined; // NULL: nothing is
-    bb_build *build;               // of `joined`; the context's
+    bb_assembled_sequence *joined; // NULL: no joined launches
+    bb_build *build;               // build of `joined`, owned by the context
 };
 
 static bool serves(const bb_kernel_launch *launch)
@@ -23,7 +23,7 @@ static bool serves(const bb_kernel_launch *launch)
     return bb_assembled_sequence_supports(bb_kernel_launch_query(launch).binding);
 }
 
-// Shares launches out among runs; returns how many `steps` are joined.
+// Partitions launches into runs; returns the number of joined `steps`.
 static bb_index find_runs(bb_kernel_sequence *sequence, bb_kernel_launch *const *launches,
                           bb_index count, bb_assembled_step *steps)
 {
@@ -34,7 +34,7 @@ static bb_index find_runs(bb_kernel_sequence *sequence, bb_kernel_launch *const 
             ++length;
         }
         sequence_run *run = &sequence->runs[sequence->run_count++];
-        if (length < 2) { // one alone has more work-groups by itself
+        if (length < 2) { // a single step is better launched with its own work-groups
             run->launch = launches[i++];
             continue;
         }
@@ -66,7 +66,7 @@ done:
     return status;
 }
 
-// `kinds` says on which devices launches are joined.
+// `kinds` lists the device kinds on which launches are joined.
 static bb_status create(bb_kernel_launch *const *launches, bb_index count,
                         const bool kinds[BB_DEVICE_KIND_COUNT], bb_kernel_sequence **out)
 {

@@ -13,7 +13,7 @@ struct bb_numerical_object {
     bb_element_type type;
     bb_index columns, rows;
     void *host, *block; // NULL until used there
-    bool is_zero;       // nothing was written: what is on the host, if anything, is zeros
+    bool is_zero;       // never written: the host elements, if any, are zeros
     bool on_host, on_device;
     bb_numerical_traffic traffic;
 };
@@ -104,7 +104,7 @@ bb_status bb_numerical_object_host(bb_numerical_object *object, bb_numerical_acc
     }
     object->on_host = !object->is_zero;
     if (access != BB_NUMERICAL_READ) {
-        // Queued work may still read the elements that are about to change.
+        // Waits, because queued work may still read the elements that are about to change.
         BB_TRY(bb_device_wait(bb_kernel_context_device(object->context)));
         object->is_zero = false;
         object->on_host = true;
@@ -122,7 +122,7 @@ static bb_status make_room(bb_numerical_object *object)
                                                       bytes_of(object), &object->block);
 }
 
-// Has an operand's elements on the device.
+// Makes an operand's elements available on the device.
 static bb_status bring(bb_numerical_object *object)
 {
     bb_status status = BB_OK;
@@ -142,13 +142,13 @@ done:
     return status;
 }
 
-// A shipped kernel whose objects are operands and then a result.
+// Runs a shipped kernel whose objects are the operands and then a result.
 typedef struct operation {
     const char *file;
     bb_numerical_object *operands[MOST_OPERANDS];
     int operand_count;
     bb_numerical_object *result;
-    bool is_flat; // the kernel takes the elements as vectors
+    bool is_flat; // the kernel treats the elements as vectors
     double parameter;
 } operation;
 
@@ -224,7 +224,7 @@ bb_status bb_numerical_object_fill(bb_numerical_object *object, double value)
         &(operation){.file = "fill.kernel", .result = object, .is_flat = true, .parameter = value});
 }
 
-// An operation that takes every element of `a` to one of `out`.
+// Runs an operation that maps every element of `a` to one of `out`.
 static bb_status run_same(const char *file, bb_numerical_object *a, double parameter, bool flat,
                           bb_numerical_object *out)
 {
@@ -267,7 +267,7 @@ done:
     return status;
 }
 
-// An operation that takes all elements to one.
+// Runs an operation that reduces all elements to one.
 static bb_status run_reduction(const char *file, bb_numerical_object *a, bb_numerical_object *out)
 {
     bb_status status = BB_OK;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-// Numbers beyond it saturate: no object has as many elements, and sums of two fit.
+// Saturation limit: no object has as many elements, and sums of two do not overflow.
 static const int64_t LIMIT = INT64_C(1) << 60;
 
 static int64_t clamp(int64_t number)
@@ -56,7 +56,7 @@ static bb_affine constant_form(int64_t constant)
     return (bb_affine){.constant = clamp(constant)};
 }
 
-// form += factor * other; false where the terms have no room.
+// form += factor * other; returns false if there are too many terms.
 static bool accumulate(bb_affine *form, const bb_affine *other, int64_t factor)
 {
     bb_affine sum = {.constant = add(form->constant, multiply(other->constant, factor))};
@@ -92,9 +92,9 @@ bool bb_affine_equal(const bb_affine *form, const bb_affine *other)
     return equal;
 }
 
-// A position runs to its range, which may depend on what was read: the range's form is put in its
-// place before the other atoms are bounded, so that start[r] + k with k below start[r + 1] -
-// start[r] stays below start[r + 1].
+// Bounds of a form. The maximum of a position depends on its range, which may depend on read data.
+// The range's form is substituted before the other atoms are bounded, so that start[r] + k with k
+// below start[r + 1] - start[r] stays below start[r + 1].
 static bb_interval bound(const bb_affine_system *system, bb_affine form, int depth)
 {
     bb_interval sum = {form.constant, form.constant};
@@ -226,7 +226,8 @@ typedef struct expression_forms {
 static bb_status node_form(bb_affine_system *system, const expression_forms *forms, int number,
                            bb_affine *out);
 
-// Sums, products by constants, quotients and remainders; what else there is has only its bounds.
+// Exact forms for sums, products by constants, quotients and remainders; bounds only for other
+// operations.
 static bb_status operation_form(bb_affine_system *system, const bb_expression_node *node,
                                 const bb_affine *a, const bb_affine *b, bb_affine *out)
 {
@@ -236,7 +237,7 @@ static bb_status operation_form(bb_affine_system *system, const bb_expression_no
     switch (node->operation) {
     case BB_OPERATION_CONVERT:
         if (node->type == BB_ELEMENT_B) {
-            break; // 1 for every number but 0
+            break; // 1 for every number except 0
         }
         return BB_OK;
     case BB_OPERATION_NEGATE:
@@ -259,7 +260,7 @@ static bb_status operation_form(bb_affine_system *system, const bb_expression_no
     case BB_OPERATION_DIVIDE:
     case BB_OPERATION_MODULO:
         if (b->count == 0 && b->constant == 0) {
-            *out = constant_form(0); // as the language says
+            *out = constant_form(0); // by definition of the language
             return BB_OK;
         }
         if (b->count == 0 && a->count == 0) {
@@ -291,7 +292,7 @@ static bb_status select_form(bb_affine_system *system, const expression_forms *f
                              const bb_expression_node *node, bb_affine *out)
 {
     bb_status status = BB_OK;
-    bb_affine condition; // which has limits of its own
+    bb_affine condition; // evaluated so that its limits are checked
     bb_affine a;
     bb_affine b;
     BB_TRY(node_form(system, forms, node->operands[0], &condition));
@@ -305,7 +306,7 @@ done:
     return status;
 }
 
-// Arithmetic wraps: of 32 bits beyond INT32, of 64 bits somewhere beyond what is told apart here.
+// Integer arithmetic wraps: at 32 bits for INT32, at 64 bits beyond the limit used here.
 static bb_status limit_form(bb_affine_system *system, bb_element_type type, bb_affine *form)
 {
     const bb_interval ends = bb_affine_interval(system, form);
@@ -316,7 +317,7 @@ static bb_status limit_form(bb_affine_system *system, bb_element_type type, bb_a
                                                            : BB_OK;
 }
 
-// How far from 0 a number of 64 bits comes.
+// Updates the largest magnitude of a 64-bit number.
 static void note_reach(bb_affine_system *system, bb_interval reached)
 {
     const int64_t ends[2] = {clamp(reached.minimum), clamp(reached.maximum)};

@@ -90,7 +90,7 @@ static bb_interval elements_between(const bb_program_object *object, const bb_pr
     return interval;
 }
 
-// A value that the kernel writes may be any.
+// A value that the kernel writes is unknown.
 static void find_element_ranges(const bb_binding *binding, bb_interval *ranges)
 {
     for (int i = 0; i < binding->program->object_count; ++i) {
@@ -101,7 +101,7 @@ static void find_element_ranges(const bb_binding *binding, bb_interval *ranges)
     }
 }
 
-// The list of steps in which an access stands.
+// The list of steps that contains an access.
 static const bb_step_list *list_of(const bb_program *program, int number)
 {
     const int iterator = program->steps[number].iterator;
@@ -113,8 +113,7 @@ static const bb_step_list *list_of(const bb_program *program, int number)
     return iterator >= 0 ? &program->iterators[iterator].steps : &program->body;
 }
 
-// Whether a space has no point at all, so that nothing is reached; what stands after it runs all
-// the same.
+// True if a space has no points, so that nothing is accessed; steps after the space still run.
 static bool is_empty(const bb_binding *binding, int access)
 {
     const bb_program *program = binding->program;
@@ -135,8 +134,7 @@ static bool is_empty(const bb_binding *binding, int access)
     return false;
 }
 
-// A read with boundary skip keeps what runs after it inside its own bounds: the same selector on an
-// object of the same extents.
+// After a read with boundary skip, the same selector on an object of the same extents stays inside.
 static bb_status is_guarded(const bb_binding *binding, bb_affine_system *system, int number,
                             const bb_affine *forms, bool *out)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// That points may run in any order: no two of them write an element, and none reads what another
-// writes.
+// Proof that points may run in any order: no two points write the same element, and no point reads
+// an element that another one writes.
 //
-// A write is injective where its coordinates fix all positions, one after another: a coordinate
-// whose open positions stand in it linearly, each coefficient larger than all that smaller ones
-// reach, fixes them. Two accesses of one object never meet where they are the same element of the
-// same point, where a coordinate's intervals lie apart, or where their coordinates differ modulo a
-// small number whatever the positions are (a red-black sweep writes one colour and reads the
-// other).
+// A write is injective if its coordinates determine all positions, one after another. A coordinate
+// determines its open positions if it is linear in them and each coefficient is larger than the
+// total range of the smaller ones. Two accesses of one object do not conflict if they are the same
+// element of the same point, if the intervals of a coordinate are disjoint, or if a coordinate
+// differs modulo a small number for all positions (a red-black sweep writes one colour and reads
+// the other).
 #include "core/memory.h"
 #include "solvers/kernels/program/affine.h"
 #include "solvers/kernels/program/binding.h"
@@ -33,7 +33,7 @@ static bool is_position(const bb_affine_system *system, int atom)
            system->program->values[system->atoms[atom].value].kind == BB_VALUE_POSITION;
 }
 
-// Whether what stands in an atom is fixed: positions that are, and nothing that was read.
+// True if an atom is determined: it contains only determined positions, and no data that is read.
 static bool is_fixed(const bb_affine_system *system, const bool *fixed, int number)
 {
     const bb_atom *atom = &system->atoms[number];
@@ -58,7 +58,7 @@ static int by_coefficient(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Marks what one coordinate fixes; returns whether it fixed anything.
+// Marks the positions that one coordinate determines; returns true if there are any.
 static bool fix_by(const bb_affine_system *system, const bb_affine *form, bool *fixed)
 {
     bb_affine_term open[BB_AFFINE_TERMS];
@@ -90,9 +90,9 @@ static bool fix_by(const bb_affine_system *system, const bb_affine *form, bool *
     return count > 0;
 }
 
-// Whether a boundary takes different coordinates of a write to different elements: around, where
-// they reach no further than the object. That one without a boundary leaves its object is said
-// already.
+// True if a boundary maps different coordinates of a write to different elements: periodic, if the
+// range does not exceed the object. An access without a boundary that leaves its object has been
+// reported already.
 static bool keeps_apart(const bb_binding *binding, const access *write)
 {
     const bb_step *step = &binding->program->steps[write->step];
@@ -106,7 +106,7 @@ static bool keeps_apart(const bb_binding *binding, const access *write)
            step->boundary == BB_BOUNDARY_ZERO || step->boundary == BB_BOUNDARY_SKIP;
 }
 
-// Whether the coordinates fix all positions of the write's spaces.
+// True if the coordinates determine all positions of the write's spaces.
 static bb_status is_injective(const bb_binding *binding, bb_affine_system *system,
                               const access *write, bool *out)
 {
@@ -147,7 +147,7 @@ done:
 
 // Residues
 
-/// What is free modulo m: an atom of one of the two points.
+/// A free variable modulo m: an atom of one of the two points.
 typedef struct residues {
     const bb_affine_system *system;
     int64_t modulus;
@@ -173,7 +173,7 @@ static int free_number(residues *set, int atom, int point)
     return set->count++;
 }
 
-// The form modulo m; a remainder by m is congruent to what it is of, other atoms are free.
+// The form modulo m; a remainder by m is congruent to its operand, other atoms are free.
 static int64_t residue_of(residues *set, const bb_affine *form, int point)
 {
     int64_t sum = form->constant % set->modulus;
@@ -201,7 +201,7 @@ static bool differ(residues *set, const access *a, const access *b)
     return false;
 }
 
-// Whether some coordinate differs modulo m for every choice of what is free, in both points.
+// True if some coordinate differs modulo m for all values of the free variables of both points.
 static bool meet_nowhere(const bb_affine_system *system, const access *a, const access *b,
                          int64_t modulus)
 {
@@ -250,8 +250,8 @@ static void find_moduli(const bb_affine_system *system, const bb_affine *form, b
     }
 }
 
-// Boundaries that take an access to another element: a mirror of more than one element keeps it odd
-// or even.
+// Boundaries that map an access to another element; a mirror of more than one element preserves
+// parity.
 static bool keeps_residue(const bb_binding *binding, const access *a, int64_t modulus)
 {
     const bb_step *step = &binding->program->steps[a->step];
@@ -289,7 +289,7 @@ static bool never_meet(const bb_binding *binding, const bb_affine_system *system
     return false;
 }
 
-// Accesses of the space; those after it meet nothing.
+// Accesses within the space; those after it cannot conflict.
 static bb_status collect(const bb_binding *binding, bb_affine_system *system, access *accesses,
                          int *count)
 {

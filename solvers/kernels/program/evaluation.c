@@ -67,14 +67,14 @@ int64_t bb_evaluation_place(bb_boundary boundary, int64_t number, int64_t extent
     }
 }
 
-// The order of sums
+// Order of sums
 
-/// One number of every accumulator.
+/// One number for every accumulator.
 typedef struct parts {
     bb_scalar numbers[BB_PROGRAM_ACCUMULATORS];
 } parts;
 
-/// Growing results of chunks.
+/// Growing list of the results of chunks.
 typedef struct part_list {
     parts *items;
     bb_index count, capacity;
@@ -84,10 +84,10 @@ typedef struct evaluation {
     const bb_binding *binding;
     const bb_program *program;
     bb_scalar *values;                        ///< [value_count]
-    bb_scalar nodes[BB_EXPRESSION_MAX_NODES]; ///< of the step that runs
-    bb_scalar (*factors)[2];                  ///< [step_count] of products that sums take by fma
-    parts *lanes;                             ///< of the iterator that runs
-    part_list *chunks;                        ///< [iterator_count + 1], the last of the main space
+    bb_scalar nodes[BB_EXPRESSION_MAX_NODES]; ///< of the current step
+    bb_scalar (*factors)[2];                  ///< [step_count] products that sums accumulate by fma
+    parts *lanes;                             ///< of the current iterator
+    part_list *chunks; ///< [iterator_count + 1], the last one for the main space
 } evaluation;
 
 static bb_scalar join_numbers(const bb_reduction *reduction, bb_scalar x, bb_scalar y)
@@ -102,7 +102,7 @@ static bb_scalar join_numbers(const bb_reduction *reduction, bb_scalar x, bb_sca
     return bb_expression_operate(&pair, 2, (const bb_scalar[]){x, y, x});
 }
 
-// Parts of a sum, joined; a declared ICF takes the other's accumulators in the place of its inputs.
+// Joins parts of a sum; a declared ICF receives the accumulators of the other part as its inputs.
 static void join(evaluation *run, const bb_reduction *reduction, parts *target, const parts *other)
 {
     bb_scalar sums[BB_PROGRAM_ACCUMULATORS];
@@ -139,7 +139,7 @@ static void start_lanes(const bb_reduction *reduction, bool first, parts *lanes)
 {
     for (bb_index i = 0; i < reduction->order.lanes; ++i) {
         for (int k = 0; k < reduction->count; ++k) {
-            // A declared ICF starts every part from its ICFInit, its neutral element.
+            // A declared ICF starts every part from its ICFInit, which is its neutral element.
             lanes[i].numbers[k] = (first && i == 0) || reduction->icf == BB_ICF_OTHER
                                       ? reduction->start[k]
                                       : reduction->neutral;
@@ -237,7 +237,7 @@ static bb_index find_element(evaluation *run, const bb_step *step)
     return element;
 }
 
-// false: the body is left out for this point.
+// false: the body is skipped for this point.
 static bool run_read(evaluation *run, const bb_step *step)
 {
     const bb_index element = find_element(run, step);
@@ -262,7 +262,7 @@ static void run_write(evaluation *run, const bb_step *step)
     }
 }
 
-// Items begin ... end - 1 of a space, into lanes that stand.
+// Adds items begin ... end - 1 of a space to existing lanes.
 static void run_items(evaluation *run, const bb_iteration_space *space, const bb_step_list *list,
                       const bb_reduction *reduction, parts *lanes, const bb_index bounds[2],
                       bb_index width, bb_status *status)

@@ -153,7 +153,8 @@ static void read_count(bb_program_builder *builder, const bb_element *element,
         good = isdigit((unsigned char)*c) && number <= maximum;
         number = 10 * number + (*c - '0');
     }
-    // After a mistake as many ports as can be: connections to them are none.
+    // After a mistake the maximum number of ports, so that connections to them are not reported,
+    // too.
     *out = key == BB_DESCRIPTION_NUM_OUT ? minimum : maximum;
     if (good && number >= minimum && number <= maximum) {
         *out = number;
@@ -222,7 +223,7 @@ static void add_space(bb_program_builder *builder, const bb_element *element, in
     }
 }
 
-// Accumulators are as many as the ICF has expressions.
+// The number of accumulators is the number of expressions of the ICF.
 static void add_reduction(bb_program_builder *builder, const bb_element *element, int owner,
                           bb_reduction *reduction)
 {
@@ -377,7 +378,7 @@ static void add_step(bb_program_builder *builder, const bb_element *element, int
     }
 }
 
-// How many of each there are, so that arrays are made once and pointers into them stay.
+// Counts the elements, so that arrays are allocated once and pointers into them remain valid.
 typedef struct element_counts {
     int objects, parameters, steps, iterators, values, names;
 } element_counts;
@@ -404,7 +405,7 @@ static void count_elements(const bb_element *parent, element_counts *counts)
         counts->parameters += child->construct == BB_CONSTRUCT_PARAMETER;
         counts->iterators += child->construct == BB_CONSTRUCT_ITERATOR_BLOCK;
         counts->steps += is_step;
-        // The most that any of them makes, beside a function's outputs.
+        // Upper bound of the values that an element creates, apart from a function's outputs.
         counts->values += 2 + BB_PROGRAM_DIMENSIONS + ports_of(child);
         if (child->construct == BB_CONSTRUCT_ITERATOR_BLOCK) {
             counts->values += BB_PROGRAM_ACCUMULATORS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connections: "Object.port(k)" to "Object.port(k)", one emitter an acceptor, every acceptor
-// filled.
+// Connections: "Object.port(k)" to "Object.port(k)", one emitter per acceptor, every acceptor
+// connected.
 #include "core/suggestion.h"
 #include "solvers/kernels/program/program_builder.h"
 
@@ -13,13 +13,13 @@
 
 enum { NAME_BYTES = 64, MAX_INDEX = 4096 };
 
-/// One end of a connection, taken apart.
+/// One end of a connection, parsed.
 typedef struct port {
     const char *text; ///< as written
     bb_place place;
     const bb_program_name *owner;
     char name[NAME_BYTES];
-    int index; ///< -1: none written
+    int index; ///< -1: not written
 } port;
 
 static void suggest_name(bb_program_builder *builder, const char *name, bb_place place)
@@ -37,7 +37,7 @@ static void suggest_name(bb_program_builder *builder, const char *name, bb_place
                               nearest != NULL ? nearest : "", nearest != NULL ? "?" : "");
 }
 
-// Takes "Object.port" or "Object.port(k)" apart; `out->owner` is NULL after a problem.
+// Splits "Object.port" or "Object.port(k)"; `out->owner` is NULL after a problem.
 static void read_port(bb_program_builder *builder, const bb_element *element,
                       bb_description_key key, port *out)
 {
@@ -71,7 +71,7 @@ static void read_port(bb_program_builder *builder, const bb_element *element,
     }
 }
 
-// The index of a port of `count` numbered places; -1 after a problem.
+// Index of a port with `count` numbered places; -1 after a problem.
 static int take_index(bb_program_builder *builder, const port *end, int count)
 {
     const int index = end->index < 0 && count > 0 && strcmp(end->name, "out") == 0 ? 0 : end->index;
@@ -142,7 +142,7 @@ static int find_step_emitter(bb_program_builder *builder, const port *end)
     return -1;
 }
 
-// The value of a source, -1 after a problem.
+// Value of a source, -1 after a problem.
 static int find_emitter(bb_program_builder *builder, const port *end)
 {
     const bb_program *program = builder->program;
@@ -206,7 +206,7 @@ static int *find_step_acceptor(bb_program_builder *builder, const port *end)
     return NULL;
 }
 
-// Where a destination's value is kept, NULL after a problem.
+// Location of a destination's value, NULL after a problem.
 static int *find_acceptor(bb_program_builder *builder, const port *end)
 {
     bb_program *program = builder->program;
@@ -274,7 +274,8 @@ static void require_space(bb_program_builder *builder, bb_place place, const cha
     }
 }
 
-// All but v(k) and func(k), whose number is known once their expressions are parsed.
+// Checks all acceptors except v(k) and func(k), whose number is known once their expressions are
+// parsed.
 static void require_all(bb_program_builder *builder)
 {
     const bb_program *program = builder->program;

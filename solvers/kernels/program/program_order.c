@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order of steps from connections and ordering rules.
+// Order of steps from connections and ordering rules.
 //
 // Nodes are the steps and, last, the hull, which runs when the main space's ICF has its result. An
-// iterator's node comes after its children. Among nodes that may run, those that write come last
-// and otherwise the description's order holds.
+// iterator's node comes after its children. Among the nodes that are ready, writes come last;
+// otherwise the order of the description is kept.
 #include "core/memory.h"
 #include "core/suggestion.h"
 #include "core/text.h"
@@ -22,8 +22,8 @@ typedef struct ordering {
     int *first;         ///< [nodes] newest edge of each source, -1: none
     int *next, *target; ///< [edge_capacity]
     int edge_count, edge_capacity;
-    int *waiting; ///< [nodes] edges from sources that have not run
-    int *heap;    ///< [nodes] those that may run, smallest key first
+    int *waiting; ///< [nodes] number of edges from sources that have not run
+    int *heap;    ///< [nodes] ready nodes, smallest key first
     int heap_count;
 } ordering;
 
@@ -49,8 +49,8 @@ static void add_edge(ordering *order, int source, int target)
     ++order->waiting[target];
 }
 
-// The node whose run makes a value; -1: it is there from the start. Positions are there for all
-// that stand in their space.
+// The node that computes a value; -1: it exists from the start. Positions exist for all steps of
+// their space.
 static int node_of(const ordering *order, int value)
 {
     const bb_value *emitter = &order->program->values[value];
@@ -109,7 +109,7 @@ static void add_step_edges(ordering *order, int number)
     } else if (is_iterator_child(step)) {
         const bb_iterator *iterator = &program->iterators[step->iterator];
         add_edge(order, number, iterator->step);
-        // Values of the ranges are computed outside, hence before.
+        // Values of the ranges are computed outside the iterator, hence before it.
         for (int k = 0; k < iterator->space.dimensions; ++k) {
             add_value_edge(order, iterator->space.ranges[k], number);
         }
@@ -131,7 +131,7 @@ static void refuse_rule(const ordering *order, const bb_element *element, bb_des
         nearest != NULL ? nearest : "", nearest != NULL ? "?" : "");
 }
 
-// Steps of different lists: the iterator stands for its child.
+// Between steps of different lists, the iterator represents its child.
 static void add_rule(ordering *order, const bb_element *element)
 {
     bb_program_builder *builder = order->builder;
@@ -176,7 +176,7 @@ static void add_edges(ordering *order)
     }
 }
 
-// The heap's key: writes last, then the description's order.
+// The heap's key: writes last, then the order of the description.
 static int64_t key_of(const ordering *order, int node)
 {
     const bool writes =
@@ -224,7 +224,8 @@ static const char *name_of(const ordering *order, int node)
                                              : order->program->name;
 }
 
-// Every node that has not run has such a source; following sources must come around.
+// Every node that has not run has a source that has not run, so following sources must lead into a
+// cycle.
 static bb_status report_cycle(ordering *order)
 {
     bb_status status = BB_OK;

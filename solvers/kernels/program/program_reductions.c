@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Iteration connection functions: their types, what they start from, and the order in which their
-// parts are joined.
+// Iteration connection functions: types, start values, and the order in which parts are joined.
 #include "solvers/kernels/program/program_builder.h"
 #include "solvers/kernels/program/selector_form.h"
 
@@ -10,9 +9,9 @@
 
 enum {
     WHAT_BYTES = 160,
-    LANE_CHUNK = 8192, ///< of sums over neighbours in memory: 64 numbers a lane
-    LINE_CHUNK = 128,  ///< of sums over distant elements, which lanes would not help
-    ROW_LANES = 8,     ///< of sums over neighbours, as many as data say: rows of sparse matrices
+    LANE_CHUNK = 8192, ///< for sums over neighbours in memory: 64 numbers per lane
+    LINE_CHUNK = 128,  ///< for sums over distant elements, for which lanes do not help
+    ROW_LANES = 8, ///< for sums over neighbours with data-dependent length: rows of sparse matrices
 };
 
 static void read_start(bb_program_builder *builder, const bb_element *element, const char *owner,
@@ -68,7 +67,7 @@ static void read_associative(bb_program_builder *builder, const bb_element *elem
     reduction->is_associative = declared;
 }
 
-// The ICF as it takes another part's accumulators, whose type may be wider than what is fed.
+// The ICF applied to another part's accumulators, whose type may be wider than that of the inputs.
 static void read_join(bb_program_builder *builder, const bb_element *element, const char *what,
                       bb_reduction *reduction)
 {
@@ -112,7 +111,7 @@ static void bind_func(bb_program_builder *builder, const bb_element *element, co
     }
 }
 
-// The function whose product the sum takes by fma: made in the same body and of the sum's type.
+// The function whose product the sum accumulates by fma: in the same body and of the sum's type.
 static int product_of(const bb_program *program, const bb_reduction *reduction, bb_scope scope,
                       int iterator)
 {
@@ -183,7 +182,7 @@ void bb_program_builder_reduce(bb_program_builder *builder, const bb_element *el
 
 // Order of sums
 
-// Whether iterations read neighbours in memory: along columns somewhere, and down rows nowhere.
+// True if iterations read neighbours in memory: along columns in some read, and along rows in none.
 static bool reads_neighbours(const bb_program *program, const bb_iterator *iterator)
 {
     const int position = iterator->space.positions[0];
@@ -206,7 +205,7 @@ static bool reads_neighbours(const bb_program *program, const bb_iterator *itera
     return any;
 }
 
-// Whether a range follows a size of an object.
+// True if a range depends on a size of an object.
 static bool is_sized(const bb_program *program, int value)
 {
     const bb_value *range = &program->values[value];
@@ -221,9 +220,9 @@ static bool is_sized(const bb_program *program, int value)
     return sized;
 }
 
-// Part of what a program means, so that every device has the same sums: lanes where a point sums a
-// long line of neighbours in memory, fewer where data say how long, chunks where it sums a long
-// line of distant ones, one after another in all other cases.
+// The order is part of a program's meaning, so that sums are the same on every device. Lanes for a
+// long sum over neighbours in memory, fewer if data determine the length; chunks for a long sum
+// over distant elements; otherwise sequential.
 static bb_reduction_order order_of(const bb_program *program, const bb_iterator *iterator)
 {
     const bb_reduction_order serial = {.lanes = 1};

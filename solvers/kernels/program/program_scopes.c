@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where steps stand: on the host what sizes and parameters decide, after the space what its ICF's
-// result is needed for, in an iterator what the description puts there, the rest at every point.
+// Scopes of steps: host for steps that depend on sizes and parameters only, final for steps that
+// use the result of the space's ICF, iterator for the steps that the description places there, body
+// for all others.
 #include "core/memory.h"
 #include "solvers/kernels/program/program_builder.h"
 
@@ -13,12 +14,13 @@ typedef struct placing {
     bb_program_builder *builder;
     bb_program *program;
     bb_scope *scopes;   ///< [step_count]
-    bool *is_invariant; ///< [step_count] the same at every point: reads and functions
-    bool *is_final_use; ///< [value_count] taken after the space
-    bool *is_body_use;  ///< [value_count] taken at points or in iterators
+    bool *is_invariant; ///< [step_count] equal at every point: reads and functions
+    bool *is_final_use; ///< [value_count] used after the space
+    bool *is_body_use;  ///< [value_count] used at points or in iterators
 } placing;
 
-// Values that a step takes itself; an iterator's func(k) stand in its own space and come apart.
+// Values that a step uses directly; func(k) of an iterator belong to its space and are handled
+// separately.
 static int taken_values(const placing *place, int number, int values[MAX_TAKEN])
 {
     const bb_step *step = &place->program->steps[number];
@@ -120,8 +122,7 @@ static void mark_uses(placing *place, int number)
     }
 }
 
-// A read or function that is the same at every point and that only the final steps take is one of
-// them.
+// A read or function that is equal at every point and used by final steps only becomes final, too.
 static void move_to_final(placing *place, int number)
 {
     const bb_step *step = &place->program->steps[number];
@@ -165,7 +166,7 @@ static void place_steps(placing *place)
     }
 }
 
-// Whether a value exists where it is taken: `scope`, inside `iterator` or -1.
+// True if a value exists where it is used: in `scope`, inside `iterator` or -1.
 static void check_taken(placing *place, int value, bb_scope scope, int iterator, bb_place origin,
                         const char *taker)
 {
@@ -251,7 +252,7 @@ static bb_step_list *list_of(bb_program *program, bb_scope scope, int iterator)
     return scope == BB_SCOPE_ITERATOR ? &program->iterators[iterator].steps : lists[scope];
 }
 
-// Counts, divides one array among the lists, and fills them in order.
+// Counts the steps, divides one array among the lists, and fills them in order.
 static bb_status fill_lists(placing *place)
 {
     bb_status status = BB_OK;

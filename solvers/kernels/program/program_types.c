@@ -40,7 +40,7 @@ static void check_ranges(typing *types, const bb_iteration_space *space, bb_plac
     }
 }
 
-// Parameters by the names that a selector uses.
+// Resolves the parameter names of a selector.
 static void bind_names(typing *types, bb_step *step, bb_place place)
 {
     const bb_program *program = types->program;
@@ -92,7 +92,8 @@ static void bind_variables(typing *types, bb_step *step, const int *slots)
     step->inputs = types->builder->slots[step - types->program->steps];
 }
 
-// The type that the object takes: a reduction's value may be wider, the write then rounds.
+// Checks a value against the object's type; a reduction's value may be wider, because the write
+// rounds it.
 static void check_stored(typing *types, const bb_step *step)
 {
     const bb_program *program = types->program;
@@ -140,7 +141,7 @@ static void type_access(typing *types, int number)
                                  bb_expression_parse(element->values[BB_DESCRIPTION_SELECTOR], what,
                                                      place, &rules, &program->arena,
                                                      types->builder->problems, &step->expression));
-    if (step->expression.output_count > 0) { // of a mistake nothing follows
+    if (step->expression.output_count > 0) { // do not report consequences of a mistake
         bind_names(types, step, place);
         bind_variables(types, step, slots);
     }
@@ -177,7 +178,7 @@ static void type_function(typing *types, int number)
                                                      element->places[BB_DESCRIPTION_FUNCTION],
                                                      &rules, &program->arena,
                                                      types->builder->problems, &step->expression));
-    // Inputs that no expression uses are connected all the same.
+    // Inputs that no expression uses must be connected, too.
     step->expression.inputs = inputs;
     for (int k = 0; k < outputs; ++k) {
         program->values[step->output + k].type = type;

@@ -31,7 +31,7 @@ static void add_term(bb_selector_form *form, int value, int node, int64_t coeffi
     }
 }
 
-// The number of a constant factor that keeps products with numbers below 2^30 in 64 bits.
+// Value of a constant factor that keeps products with numbers below 2^30 within 64 bits.
 static bool is_factor(const bb_expression_node *node)
 {
     return node->operation == BB_OPERATION_LITERAL && node->integer > -(1 << 30) &&

@@ -7,19 +7,18 @@
 #include <stdio.h>
 #include <string.h>
 
-// Stand-in elements where only sizes are given: real numbers in [-1, 1) and truth values that
-// follow from object and index; integers below the largest extent for which the program binds.
-// Integers that bound an iterator rise from 0 to a limit of their own, as the beginnings of sparse
-// rows do.
+// Stand-in elements if only sizes are given: real numbers in [-1, 1) and truth values computed from
+// object and index; integers below the largest extent for which the program binds. Integers that
+// bound an iterator rise from 0 to a separate limit, like the row starts of a sparse matrix.
 
-// INT32 elements are in [0, index), those that decide on a range in [0, range].
+// INT32 elements are in [0, index); those that determine a range are in [0, range].
 typedef struct caller_limits {
     bb_index index, range;
 } caller_limits;
 
 enum { MOST_LIMITS = 12, OBJECT_STRIDE = 7919, ROW_PERIOD = 4 };
 
-// Marks the objects that a value is read from; a value is looked at once.
+// Marks the objects from which a value is read; each value is visited once.
 static void mark(const bb_program *program, int number, bool *is_seen, bool *is_range)
 {
     const bb_value *value = &program->values[number];
@@ -42,7 +41,7 @@ static void mark(const bb_program *program, int number, bool *is_seen, bool *is_
     }
 }
 
-// Marks the objects [object_count] whose elements decide how far an iterator runs.
+// Marks the objects [object_count] whose elements determine the range of an iterator.
 static bb_status caller_elements_find_ranges(const bb_program *program, bool *is_range)
 {
     bb_status status = BB_OK;
@@ -67,13 +66,13 @@ static uint32_t hash_of(int object, bb_index index)
     return ((uint32_t)index + (uint32_t)object * OBJECT_STRIDE) * 2654435761U >> 8;
 }
 
-// In [-1, 1), another one for each object, so that differences of objects are not 0.
+// Number in [-1, 1) that differs between objects, so that differences of objects are nonzero.
 static inline double number_at(int object, bb_index index)
 {
     return (double)hash_of(object, index) * 0x1p-23 - 1.0;
 }
 
-// Rises from 0 to `range`; of four steps two are 0, as empty rows.
+// Rises from 0 to `range`; two of four steps are 0, like empty rows.
 static int32_t rising_at(bb_index index, bb_index count, bb_index range)
 {
     const bb_index place =
@@ -113,7 +112,7 @@ static void caller_elements_fill(const bb_program *program, const bool *is_range
     }
 }
 
-// Extents, the largest first, each once, then 1; returns how many.
+// Lists the distinct extents, the largest first, then 1; returns their number.
 static int list_limits(const bb_program *program, const bb_program_data *data,
                        bb_index out[MOST_LIMITS])
 {
@@ -135,7 +134,7 @@ static int list_limits(const bb_program *program, const bb_program_data *data,
     return count;
 }
 
-// Room for the integers, which alone are looked at when a program is bound.
+// Allocates the integers, the only elements that are read when a program is bound.
 static bb_status allocate_integers(const bb_program *program, bb_program_data *data)
 {
     bb_status status = BB_OK;
@@ -170,7 +169,7 @@ done:
 }
 
 // Binds sizes `data` [object_count] without elements, with integers below the largest limits that
-// bind. Objections to the smallest limits go to `problems`, and there is then no binding.
+// bind. Problems with the smallest limits are added to `problems`; there is then no binding.
 static bb_status caller_elements_bind(const bb_program *program, const bb_scalar *parameters,
                                       const bool *is_range, const bb_program_data *data,
                                       bb_problems *problems, caller_limits *limits, bb_binding *out)
@@ -206,11 +205,11 @@ done:
 }
 
 // Small shapes for verification. Extents of objects depend on each other in ways that only the
-// program knows (equal, a fine grid of twice a coarse one, rows and one), so sizes are scaled in
-// several ways, and shapes are those that bind: columns and rows apart, each extent as a multiple
-// of the smallest and a remainder (16 at most, else in proportion); each extent by its rank; all by
-// one factor. Extents up to 16 stay, except by rank. Sizes that are small themselves are a shape
-// too.
+// program knows (equal, a fine grid of twice a coarse one, rows plus one). Sizes are therefore
+// scaled in several ways, and those that bind become shapes: columns and rows separately, each
+// extent as a multiple of the smallest plus a remainder (at most 16, otherwise in proportion); each
+// extent by its rank; all by one factor. Extents up to 16 are kept, except by rank. Sizes that are
+// small themselves are also a shape.
 
 enum { CALLER_SHAPES = BB_TRIAL_SHAPES + 1 };
 
@@ -228,7 +227,7 @@ typedef struct search {
     const bb_binding *set;
     const bb_scalar *parameters;
     const bool *is_range;
-    bb_problems problems; // of the last that did not bind
+    bb_problems problems; // of the last sizes that did not bind
 } search;
 
 static bb_index extent_of(const bb_program_data *data, int slot)
@@ -236,7 +235,7 @@ static bb_index extent_of(const bb_program_data *data, int slot)
     return slot % 2 == 0 ? data[slot / 2].columns : data[slot / 2].rows;
 }
 
-// The smallest extent that is not small, of columns (0), rows (1) or both (2); 0: there is none.
+// Smallest extent above SMALL_EXTENT, of columns (0), rows (1) or both (2); 0: there is none.
 static bb_index find_base(const search *self, int axis)
 {
     bb_index base = 0;
@@ -250,7 +249,7 @@ static bb_index find_base(const search *self, int axis)
     return base;
 }
 
-// How many extents are larger, each counted once.
+// Number of distinct extents that are larger.
 static int rank_of(const search *self, bb_index extent)
 {
     int rank = 0;
@@ -265,7 +264,7 @@ static int rank_of(const search *self, bb_index extent)
     return rank;
 }
 
-// A multiple of the base and what is left over, or in proportion.
+// Scales a multiple of the base plus a remainder, or in proportion.
 static bb_index scaled(bb_index extent, bb_index base, bb_index target)
 {
     if (extent <= SMALL_EXTENT || base == 0) {
@@ -302,7 +301,8 @@ static double elements_of(const bb_program *program, const bb_program_data *data
     return elements;
 }
 
-// Whether sizes bind, and with points; `strictly`: past no other edges than the set.
+// True if sizes bind and have points; `strictly`: accesses may leave objects only where those of
+// the set do.
 static bb_status try_sizes(search *self, bool strictly, caller_shape *shape, bool *binds)
 {
     bb_status status = BB_OK;
@@ -356,7 +356,7 @@ static void take_sizes(const search *self, int way, const bb_index *shape, bb_tr
                    out->objects[0].columns, out->objects[0].rows);
 }
 
-// A shape by the first way that binds and is new.
+// Adds a shape by the first scaling that binds and is new.
 static bb_status add_shape(search *self, int number, caller_shape *shapes, int *count)
 {
     bb_status status = BB_OK;
@@ -376,9 +376,9 @@ done:
     return status;
 }
 
-// Finds 1 to CALLER_SHAPES different shapes with points. `set` is the program bound to its sizes,
-// `limits` those of its integers; a small one is the first shape. Shapes that pass no other edges
-// than the set are preferred.
+// Finds 1 to CALLER_SHAPES distinct shapes with points. `set` is the program bound to its sizes,
+// `limits` those of its integers; a small set is the first shape. Shapes whose accesses leave
+// objects only where those of the set do are preferred.
 static bb_status caller_shapes_find(const bb_binding *set, const bb_scalar *parameters,
                                     const bool *is_range, caller_limits limits,
                                     caller_shape *shapes, int *count)
@@ -414,7 +414,7 @@ struct bb_caller_subject {
     bb_tuning_subject table;
 };
 
-// The caller's elements, or what stands in for them.
+// Fills the caller's elements, or stand-ins for them.
 static void fill(const bb_caller_subject *self, bool is_set, caller_limits limits,
                  bb_trial_data *data)
 {
@@ -460,7 +460,7 @@ static bb_status fill_set(const bb_tuning_subject *subject, int number, bb_trial
     return BB_OK;
 }
 
-// Where nobody gave elements: integers that say how far something runs cannot be made up.
+// Without elements from the caller, integers that determine a range cannot be invented.
 static bb_status check_ranges(const bb_caller_subject *self)
 {
     bb_status status = BB_OK;

@@ -20,7 +20,7 @@ typedef struct listing {
     bb_candidates *out;
 } listing;
 
-// bb_choice_equal by members: there are many.
+// Like bb_choice_equal, member by member, because there are many.
 static bool is_same(const bb_choice *a, const bb_choice *b)
 {
     return a->group[0] == b->group[0] && a->group[1] == b->group[1] && a->points == b->points &&
@@ -29,7 +29,7 @@ static bool is_same(const bb_choice *a, const bb_choice *b)
            a->order.chunk == b->order.chunk;
 }
 
-// Adds a choice that is legal and new.
+// Adds a choice if it is legal and new.
 static bb_status add(const listing *list, const bb_choice *choice)
 {
     bb_status status = BB_OK;
@@ -55,7 +55,7 @@ done:
     return status;
 }
 
-// A group in all distributions, splits and local memories.
+// Adds a group with all distributions, splits and local memories.
 static bb_status add_forms(const listing *list, const lists *what, bb_choice choice)
 {
     bb_status status = BB_OK;
@@ -87,7 +87,7 @@ done:
     return status;
 }
 
-// Work-groups of powers of two, all products up to the limit.
+// Adds work-groups of powers of two, all products up to the limit.
 static bb_status add_exhaustive(const listing *list)
 {
     bb_status status = BB_OK;
@@ -125,7 +125,7 @@ static bb_status add_points(const listing *list)
     return add_product(list, &what);
 }
 
-// Lanes of a sum: as many work-items as lanes, half of them, ...; several sums side by side.
+// Adds lanes of a sum: as many work-items as lanes, half as many, ...; several sums side by side.
 static bb_status add_lanes(const listing *list, bb_index lanes)
 {
     bb_status status = BB_OK;
@@ -147,7 +147,7 @@ done:
     return status;
 }
 
-// Loops. Lines are worth taking together where an item has all of one, or much.
+// Adds loops. Combining lines pays off if an item has all of a line, or much of it.
 static bb_status add_tiles(const listing *list)
 {
     bb_status status = BB_OK;
@@ -198,7 +198,8 @@ bb_status bb_candidates_create(bb_device_kind kind, const bb_program *program,
                                 : bb_choice_default(kind, program);
     const bb_candidate_wish any = {.is_exhaustive = wish->is_exhaustive};
     const listing defaults = {kind, program, &any, &made};
-    BB_TRY(add(&defaults, &first)); // even where the device takes no such group: told when tried
+    BB_TRY(add(&defaults,
+               &first)); // even if the device does not support such a group: the trial reports that
     if (kind == BB_DEVICE_CPU || (kind == BB_DEVICE_OPENCL && wish->is_processor)) {
         BB_TRY(add_tiles(&list));
     }

@@ -15,7 +15,7 @@ struct bb_manager_subject {
     bb_tuning_subject table;
 };
 
-// How many extents of a set are larger than `extent`, each counted once.
+// Number of distinct extents of a set larger than `extent`.
 static int rank_of(const bb_benchmark_set *set, bb_index extent)
 {
     bb_index larger[2 * BB_MANAGER_OBJECTS];
@@ -40,13 +40,13 @@ static bb_index replaced(const bb_benchmark_set *odd, const bb_index *shape, bb_
     return extent == 1 || rank >= BB_TRIAL_EXTENTS ? extent : shape[rank];
 }
 
-// Rows of 0 to 12 elements by turns, and one long one.
+// Rows of 0 to 12 elements cyclically, and one long row.
 static bb_index row_elements(bb_index row)
 {
     return row == 2 ? LONG_ROW : (row * 7 + 3) % 13;
 }
 
-// Extents of sparse rows follow from what the rows hold.
+// Extents of sparse rows follow from the contents of the rows.
 static bb_index sparse_extent(const char *name, bb_index rows)
 {
     bb_index elements = 0;
@@ -77,7 +77,7 @@ static void fill_sparse(const bb_program *program, const bb_program_data *data, 
     }
 }
 
-// Every set of a manager has all objects of its kernel, which bb_manager_subject_create has seen.
+// Every set of a manager has all objects of its kernel; bb_manager_subject_create has checked that.
 static void take_sizes(const bb_program *program, const bb_benchmark_set *set, bb_trial_data *out)
 {
     (void)snprintf(out->name, sizeof out->name, "%s", set->name);

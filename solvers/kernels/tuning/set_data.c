@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE = 1 << 20 }; ///< elements that a thread compares at once
+enum { PIECE = 1 << 20 }; ///< elements that a thread compares at a time
 
 static size_t bytes_of(const bb_set_data *set, int object)
 {
@@ -89,7 +89,7 @@ void bb_set_data_release(bb_set_data *set)
     *set = (bb_set_data){.device = NULL};
 }
 
-// From the same start: zeros where nothing is read, what was there else.
+// Restores the initial state: zeros for objects that are not read, otherwise the earlier contents.
 static bb_status compute(bb_set_data *set, bb_assembled_kernel *kernel)
 {
     bb_status status = BB_OK;
@@ -155,11 +155,11 @@ done:
     return status;
 }
 
-/// What a variant wrote of an object beside what it should have.
+/// Comparison of an object as written by a variant with the expected contents.
 typedef struct comparison {
     bb_element_type type;
     const unsigned char *got, *expected;
-    bb_index *firsts; ///< [pieces] the first element that differs, -1: none
+    bb_index *firsts; ///< [pieces] first element that differs, -1: none
 } comparison;
 
 static bb_status compare_piece(void *context, bb_index begin, bb_index end)
@@ -174,7 +174,7 @@ static bb_status compare_piece(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// Over the threads: large sets are gigabytes. `first` is -1 where nothing differs.
+// Compares on all threads, because large sets have gigabytes. `first` is -1 if nothing differs.
 static bb_status compare(bb_element_type type, const void *got, const void *expected,
                          bb_index count, bb_index *first)
 {

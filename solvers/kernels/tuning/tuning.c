@@ -11,13 +11,13 @@
 #include <string.h>
 #include <xxhash.h>
 
-// One candidate, over all sets.
+// One candidate, for all sets.
 typedef struct entry {
     bb_assembled_kernel *kernel; // NULL: not yet compiled, or failed
-    bb_trial trial;              // of compiling and of the shapes of the verification
-    bool is_known;               // that
-    bool is_alike;               // printed as an earlier one
-    bool *is_inside;             // [step_count] what it was compiled for
+    bb_trial trial;              // result of compilation and of verification on the shapes
+    bool is_known;               // the trial is valid
+    bool is_alike;               // its text equals that of an earlier candidate
+    bool *is_inside;             // [step_count] accesses for which it was compiled
 } entry;
 
 struct bb_tuning {
@@ -27,7 +27,7 @@ struct bb_tuning {
     bb_candidates candidates;
     bb_verification *verification;
     entry *entries;         // [candidates.count]
-    XXH128_hash_t *digests; // [candidates.count] of what is compiled
+    XXH128_hash_t *digests; // [candidates.count] of the compiled texts
 };
 
 bb_status bb_tuning_create(bb_device *device, const bb_tuning_subject *subject,
@@ -82,7 +82,7 @@ int bb_tuning_candidate_count(const bb_tuning *tuning, bool reorders)
     return count;
 }
 
-// One set at work.
+// State of one set.
 typedef struct trying {
     bb_tuning *tuning;
     bb_set_data data;
@@ -107,7 +107,7 @@ static bb_status tell(const trying *work, const bb_tuning_record *record)
     return listener->take != NULL ? listener->take(listener->context, record) : BB_OK;
 }
 
-// Whether an earlier candidate is printed to the same text with the same work-groups.
+// True if an earlier candidate has the same text and the same work-groups.
 static bb_status find_alike(const trying *work, int number, bool *out)
 {
     bb_status status = BB_OK;
@@ -142,7 +142,7 @@ static bool serves(const bb_tuning *tuning, const entry *item, const bool *is_in
     return true;
 }
 
-// Compiles a candidate for the set's accesses and verifies it, unless that is done.
+// Compiles a candidate for the set's accesses and verifies it, unless that has been done.
 static bb_status prepare(const trying *work, int number)
 {
     bb_status status = BB_OK;
@@ -158,7 +158,7 @@ static bb_status prepare(const trying *work, int number)
     memcpy(item->is_inside, is_inside, (size_t)tuning->program->step_count * sizeof *is_inside);
     status = bb_assembled_kernel_create(tuning->device, tuning->program, is_inside, choice,
                                         &item->kernel);
-    // Without the first, the default, there is no compiler.
+    // If the first candidate, the default, cannot be compiled there is no compiler.
     if (status != BB_OK && number > 0 && bb_trial_is_failure(status, &item->trial)) {
         item->is_known = true;
         status = BB_OK;
@@ -187,7 +187,7 @@ done:
     return status;
 }
 
-// A variant whose failure has spoilt the device ends the tuning; it is recorded before.
+// A variant whose failure leaves the device unusable ends the tuning; it is recorded first.
 static bb_status try_candidate(trying *work, int number)
 {
     bb_status status = BB_OK;
@@ -246,7 +246,7 @@ done:
     return status;
 }
 
-// The best of one group (the program's order of sums, or others) by rounds.
+// Selects the best of one group (the program's order of sums, or others) in rounds.
 static bb_status find_best(trying *work, bool reorders, int limit, bool *has_one,
                            bb_tuning_record *out)
 {
@@ -267,7 +267,7 @@ static bb_status find_best(trying *work, bool reorders, int limit, bool *has_one
     if (count == 0) {
         goto done;
     }
-    if (is_over(work)) { // no time for rounds
+    if (is_over(work)) { // no time left for rounds
         for (int i = 1; i < count; ++i) {
             winner = finalists[i].least_s < finalists[winner].least_s ? i : winner;
         }
@@ -290,7 +290,7 @@ done:
     return status;
 }
 
-// The time of the variant that runs these sizes where nothing was tuned.
+// Time of the variant that runs these sizes without tuning.
 static double default_seconds(const trying *work)
 {
     const bb_candidates *candidates = &work->tuning->candidates;
@@ -344,7 +344,8 @@ static bb_status try_all(trying *work)
         } else {
             BB_TRY(take_candidate(work, i));
         }
-        // The default fails at run time: nothing to compare with, and it may fail the device again.
+        // If the default fails at run time there is nothing to compare with, and it may make the
+        // device fail again.
         out->is_complete = work->records[0].trial.status != BB_TRIAL_RUN;
     }
     if (out->tried + out->recalled > 0) {
@@ -380,9 +381,9 @@ done:
 
 enum { FEWEST_SAMPLES = 5, MOST_SAMPLES = 20, MOST_REPEATS = 1000, FEWEST_ROUNDS = 4 };
 
-static const double sample_s = 0.5e-3; ///< that a sample should last at least
-static const double samples_s = 1.0;   ///< that samples of one variant may last
-static const double rounds_s = 5.0;    ///< after which the fewest rounds do
+static const double sample_s = 0.5e-3; ///< shortest duration of a sample
+static const double samples_s = 1.0;   ///< longest duration of all samples of one variant
+static const double rounds_s = 5.0;    ///< after this time the smallest number of rounds suffices
 static const double spread = 0.02, gain = 0.995, slow_factor = 3.0;
 
 static int compare(const void *first, const void *second)
@@ -392,7 +393,7 @@ static int compare(const void *first, const void *second)
     return (a > b) - (a < b);
 }
 
-// Leaves `times` sorted.
+// Sorts `times`.
 static void summarise(double *times, int count, bb_tuning_record *record)
 {
     qsort(times, (size_t)count, sizeof *times, compare);
@@ -416,11 +417,12 @@ bb_status bb_tuning_record_sample(bb_set_data *set, bb_assembled_kernel *kernel,
     int count = 0;
     double seconds = 0.0;
     const double begin = bb_clock_seconds();
-    BB_TRY(bb_set_data_time(set, kernel, 1, &seconds)); // loads the text and wakes threads
+    BB_TRY(bb_set_data_time(set, kernel, 1, &seconds)); // load the text and wake the threads
     if (seconds < samples_s) {
         BB_TRY(bb_set_data_time(set, kernel, 1, &seconds));
     }
-    if (repeats_of(seconds) > 1) { // as others were timed: one short launch alone takes longer
+    if (repeats_of(seconds) > 1) { // time as many launches as for other variants, because a single
+                                   // short launch takes longer
         BB_TRY(bb_set_data_time(set, kernel, repeats_of(seconds), &seconds));
     }
     *is_slow = seconds > slow_factor * best_s;

@@ -100,14 +100,14 @@ bool bb_verification_equal(bb_element_type type, const void *got, const void *ex
     return true;
 }
 
-// An object in the device's memory with what stands around it.
+// An object in device memory with its guard bytes.
 typedef struct guarded {
     void *block;
-    unsigned char *image; ///< of the host
+    unsigned char *image; ///< guard bytes and elements on the host
     size_t front, bytes, whole;
 } guarded;
 
-// Another start of a block than its own is an address, which OpenCL has none of.
+// Starting inside a block needs addresses, which OpenCL does not have.
 static void *address_of(const guarded *memory)
 {
     return memory->front == 0 ? memory->block : (unsigned char *)memory->block + memory->front;
@@ -302,7 +302,7 @@ static void take_absolute(bb_element_type type, void *elements, bb_index count)
     }
 }
 
-// Evaluates copies of the data, or of their absolute values, and keeps what was written.
+// Evaluates copies of the data, or of their absolute values, and stores the written objects.
 static bb_status evaluate(const bb_verification_case *item, const bb_program *program,
                           const bb_choice *choice, bool absolute, bb_verification_answer *out)
 {
@@ -342,7 +342,7 @@ done:
     return status;
 }
 
-// Additions that a term passes on its way, at most.
+// Upper bound of the number of additions that a term passes.
 static double additions(bb_reduction_order order, double terms)
 {
     const double chunk = order.chunk > 0 ? fmin((double)order.chunk, terms) : terms;
@@ -370,7 +370,7 @@ static double sum_bound(const bb_verification_case *item, const bb_program *prog
         terms = fmax(terms,
                      (double)item->shape.objects[i].columns * (double)item->shape.objects[i].rows);
     }
-    // Two roundings more: of the product, and of what is made of the sum.
+    // Two more roundings: of the product, and of values computed from the sum.
     const double own = additions(longest_sum(program)->order, terms) + 2.0;
     const double other = additions(order, terms) + 2.0;
     return own * unit / (1.0 - own * unit) + other * unit / (1.0 - other * unit);
@@ -395,7 +395,7 @@ static bool is_close(const bb_verification_case *item, const bb_program *program
     return true;
 }
 
-// Holds an answer in another order to the program's.
+// Compares a result in another order with that in the program's order.
 static bb_status bound_answer(bb_verification_case *item, const bb_program *program,
                               const bb_choice *choice, bb_verification_answer *answer)
 {
