@@ -32,7 +32,7 @@ bb_status bb_assembled_kernel_print(bb_device_kind kind, const bb_program *progr
     bb_program ordered = {.name = NULL};
     char why[160];
     BB_REQUIRE(bb_choice_is_legal(&taken, kind, program, why, sizeof why), BB_INVALID,
-               "kernel %s has no such variant: %s", program->name, why);
+               "kernel %s: illegal variant: %s", program->name, why);
     BB_TRY(bb_choice_apply(&taken, program, &ordered));
     BB_TRY(bb_emission_create(targets[kind], &ordered, is_inside, &taken, out));
 done:

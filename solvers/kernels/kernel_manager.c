@@ -89,7 +89,7 @@ bb_status bb_kernel_manager_find(const char *name, const bb_kernel_manager **out
         }
         bb_suggestion_consider(name, managers[i].name, &distance, &nearest);
     }
-    BB_FAIL(BB_INVALID, "no kernel is called '%.80s'%s%s%s", name,
+    BB_FAIL(BB_INVALID, "there is no kernel '%.80s'%s%s%s", name,
             nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
             nearest != NULL ? "?" : "");
 done:

@@ -23,7 +23,7 @@ static bb_status check(const bb_unwrap_detection_config *config)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(config->frames == BB_UNWRAP_FRAMES || config->frames == 1, BB_INVALID,
-               "a phase needs %td frames, expected %d, or 1 with a carrier", config->frames,
+               "phase detection from %td frames: use %d, or 1 with a carrier", config->frames,
                BB_UNWRAP_FRAMES);
     BB_REQUIRE(config->frames > 1 || (config->window_px > 0 && config->window_px % 2 == 1 &&
                                       config->window_px <= BB_UNWRAP_LONGEST_WINDOW),

@@ -128,7 +128,7 @@ TEST(low_rank_parts)
         u[31] = plants[p];
         autoptr(bb_low_rank_update) update =
             new_object(bb_low_rank_update, factor, NULL, &part, &outcome);
-        expect_in(&outcome, "low-rank update: core is not finite");
+        expect_in(&outcome, "low-rank update: the core is not finite");
     }
 }
 

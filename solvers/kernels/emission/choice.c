@@ -144,23 +144,24 @@ static bool check_loops(const bb_choice *choice, bb_device_kind kind, const bb_p
     if (choice->group[0] != 1 || choice->group[1] != 1 || choice->points != 1 ||
         choice->distribution != BB_DISTRIBUTION_INTERLEAVED || choice->is_split ||
         choice->is_local) {
-        return refuse(told, "loops have a tile, rows and an order of sums, no more");
+        return refuse(told, "loops allow only a tile, rows and an order of sums");
     }
     if (!is_power(choice->rows) || choice->rows > MOST_LINES) {
-        return refuse(told, "rows are powers of two up to 1024");
+        return refuse(told, "rows must be a power of two up to 1024");
     }
     if (choice->rows > 1 && (program->space.dimensions == 1 || form == BB_FORM_SPACE)) {
-        return refuse(told, "no lines of points, that an item could take");
+        return refuse(told, "rows need a second dimension and no reduction over the space");
     }
     if (form == BB_FORM_SPACE) {
         return choice->tile == (kind == BB_DEVICE_OPENCL) ||
-               refuse(told, "the tile of an ICF over the space is a chunk: 1, on the cpu unsaid");
+               refuse(told, "with a reduction over the space the tile is a chunk: use tile 1, on "
+                            "the cpu no tile");
     }
     if (choice->tile < LEAST_TILE || choice->tile > MOST_TILE) {
-        return refuse(told, "tiles are of 16 to 65536 points");
+        return refuse(told, "tiles must have 16 to 65536 points");
     }
     if (form == BB_FORM_POINTS && program->iterator_count > 0 && choice->tile > MOST_SUM_TILE) {
-        return refuse(told, "tiles of points that sum are of at most 4096");
+        return refuse(told, "tiles of points with sums must have at most 4096 points");
     }
     return true;
 }
@@ -169,19 +170,19 @@ static bool check_lanes(const bb_choice *choice, const bb_program *program, cons
 {
     const team_sums sums = team_sums_of(program, choice);
     if (choice->points != 1 || choice->rows != 1) {
-        return refuse(told, "work-items that are lanes take no points");
+        return refuse(told, "work-items that process lanes cannot have points or rows");
     }
     if (choice->group[1] > 1 && leaves_out_points(program)) {
-        return refuse(told, "points that are left out stand alone in a work-group");
+        return refuse(told, "points that may be skipped need separate work-groups");
     }
     if (choice->group[0] > sums.fewest) {
         return refuse(told, "more work-items than lanes");
     }
     if (choice->group[0] * MOST_LANES < sums.most) {
-        return refuse(told, "more than 16 lanes a work-item");
+        return refuse(told, "more than 16 lanes per work-item");
     }
     if (choice->is_split && sums.chunk == 0) {
-        return refuse(told, "no chunks of a sum in this order");
+        return refuse(told, "this order of sums has no chunks");
     }
     return true;
 }
@@ -190,7 +191,7 @@ static bool check_points(const bb_choice *choice, const bb_program *program, con
 {
     if (!is_power(choice->points) || choice->points > MOST_POINTS || !is_power(choice->rows) ||
         choice->rows > MOST_POINTS) {
-        return refuse(told, "points and rows are powers of two up to 16");
+        return refuse(told, "points and rows must be powers of two up to 16");
     }
     if (program->space.dimensions == 1 && (choice->group[1] != 1 || choice->rows != 1)) {
         return refuse(told, "the space has no second dimension");
@@ -229,16 +230,18 @@ static bool check_order(const bb_choice *choice, const bb_program *program, cons
 {
     const bb_reduction_order order = choice->order;
     if (order.lanes == 0) {
-        return order.chunk == 0 || refuse(told, "an order has lanes");
+        return order.chunk == 0 || refuse(told, "an order needs lanes");
     }
     if (!is_power(order.lanes) || order.lanes > BB_PROGRAM_LANES ||
         order.chunk % order.lanes != 0 || (order.chunk != 0 && order.chunk < LEAST_CHUNK) ||
         order.chunk > MOST_CHUNK) {
-        return refuse(told, "an order has a power of two lanes, up to 128, and chunks of "
-                            "multiples of it from 512 to 2^20");
+        return refuse(told, "an order needs a power of two of at most 128 lanes, and chunks of 512 "
+                            "to 2^20 items in multiples of it");
     }
-    return any_lanes(program) ? order.lanes > 1 || refuse(told, "the sum runs by lanes")
-                              : refuse(told, "the program has no sum that runs by lanes");
+    return any_lanes(program)
+               ? order.lanes > 1 ||
+                     refuse(told, "the sum has lanes, so the order needs more than one")
+               : refuse(told, "the program has no sum with lanes");
 }
 
 bool bb_choice_is_legal(const bb_choice *choice, bb_device_kind kind, const bb_program *program,
@@ -252,18 +255,18 @@ bool bb_choice_is_legal(const bb_choice *choice, bb_device_kind kind, const bb_p
         return check_loops(choice, kind, program, &told);
     }
     if (choice->tile != 0) {
-        return refuse(&told, "tiles are of processors");
+        return refuse(&told, "tiles are for processors only");
     }
     if (!is_power(choice->group[0]) || !is_power(choice->group[1]) ||
         choice->group[0] * choice->group[1] > MOST_GROUP_ITEMS) {
-        return refuse(&told, "work-groups are of powers of two, of up to 1024 work-items");
+        return refuse(&told, "work-group sizes must be powers of two, with up to 1024 work-items");
     }
     if (choice->is_split && !can_split(program)) {
-        return refuse(&told, "no single sum in chunks, whose result the rest takes up");
+        return refuse(&told, "split needs a single sum in chunks whose result the other steps use");
     }
     if (choice->is_local && (bb_choice_form(program) != BB_FORM_POINTS || choice->is_split ||
                              !bb_emission_locals_exist(program))) {
-        return refuse(&told, "nothing that a work-group reads more than once, in a tile of points");
+        return refuse(&told, "local needs a tile of points with reads that a work-group repeats");
     }
     return bb_choice_form(program) == BB_FORM_POINTS ? check_points(choice, program, &told)
                                                      : check_lanes(choice, program, &told);
@@ -373,10 +376,11 @@ bb_status bb_choice_read(const char *text, bb_choice *out)
     do {
         bb_index numbers[2] = {1, 0};
         const int word = read_word(&place, numbers);
-        BB_REQUIRE(word < WORDS && !is_known[word], BB_INVALID,
-                   "'%.80s' is no variant: expected words as in group64x4-points4-blocked or "
-                   "tile512, each once: group tile points rows blocked split local order",
-                   text);
+        BB_REQUIRE(
+            word < WORDS && !is_known[word], BB_INVALID,
+            "'%.80s' is not a variant: use words as in group64x4-points4-blocked or tile512, each "
+            "at most once, from: group tile points rows blocked split local order",
+            text);
         is_known[word] = true;
         memcpy(said.numbers[word], numbers, sizeof numbers);
     } while (*place++ == '-');

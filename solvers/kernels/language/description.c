@@ -125,8 +125,8 @@ static bb_status refuse_element(const bb_element *parent, const char *name, bb_p
     if (known == BB_CONSTRUCT_ITERATOR_BLOCK && parent != NULL &&
         parent->construct == BB_CONSTRUCT_ITERATOR_BLOCK) {
         return bb_problems_add(problems, place,
-                               "<IteratorBlock> inside <IteratorBlock>: iterators do not nest; "
-                               "one of 2 dimensions runs over two ranges");
+                               "<IteratorBlock> inside <IteratorBlock>: iterators cannot be "
+                               "nested; use one with 2 dimensions for two ranges");
     }
     for (int i = 0; i < BB_CONSTRUCT_COUNT; ++i) {
         if (known < 0 && takes(parent, (bb_construct)i)) {
@@ -170,7 +170,7 @@ bb_status bb_description_add(bb_description *description, bb_element *parent, co
     }
     if (parent != NULL && constructs[construct].section != SECTION_NONE &&
         has_section(parent, (bb_construct)construct)) {
-        BB_TRY(bb_problems_add(problems, place, "a second <%s>, expected one", name));
+        BB_TRY(bb_problems_add(problems, place, "<%s> occurs a second time", name));
         goto done;
     }
     BB_REQUIRE(description->elements < BB_DESCRIPTION_MAX_ELEMENTS, BB_INVALID,
@@ -235,8 +235,8 @@ bb_status bb_description_set(bb_description *description, bb_element *element, c
     }
     if (element->values[key] != NULL) {
         BB_TRY(bb_problems_add(
-            problems, place, "%s gives %s of <%s> a second time, after line %td, column %td", name,
-            key_names[key], owner, element->places[key].line, element->places[key].column));
+            problems, place, "%s sets %s of <%s> a second time, first set in line %td, column %td",
+            name, key_names[key], owner, element->places[key].line, element->places[key].column));
         goto done;
     }
     BB_TRY(bb_arena_text(&description->arena, value, strlen(value), &element->values[key]));
@@ -298,7 +298,7 @@ done:
 bb_status bb_description_complete(const bb_description *description, bb_problems *problems)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(description->root != NULL, BB_INVALID, "a description without a root");
+    BB_REQUIRE(description->root != NULL, BB_INVALID, "the description has no root");
     BB_TRY(complete_sections(description->root, problems));
     for (const bb_element *element = description->root; element != NULL; element = after(element)) {
         BB_TRY(complete_keys(element, problems));
@@ -353,7 +353,7 @@ bb_status bb_description_write(const bb_description *description, bb_text *out)
     bb_status status = BB_OK;
     int depth = 0;
     const bb_element *element = description->root;
-    BB_REQUIRE(element != NULL, BB_INVALID, "a description without a root");
+    BB_REQUIRE(element != NULL, BB_INVALID, "the description has no root");
     while (element != NULL) {
         BB_TRY(write_start(element, depth, out));
         if (element->first != NULL) {

@@ -115,7 +115,7 @@ static const char *wanted(const bb_expression_builder *builder, operand_domain d
         return complex ? "a condition that is B or real" : NULL;
     case DOMAIN_NUMBER:
     case DOMAIN_SIZE:
-        return is_b ? "numbers (of B there are &&, ||, !, == and ?:)" : NULL;
+        return is_b ? "numbers (B supports &&, ||, !, == and ?:)" : NULL;
     case DOMAIN_REAL:
         return is_b || complex ? "real numbers" : NULL;
     case DOMAIN_FLOAT:
@@ -240,18 +240,18 @@ static int add_integer(bb_expression_builder *builder, const char *text, size_t 
                                                         : (uint64_t)INT64_MAX + negative;
     uint64_t value = 0;
     if (negative && type == BB_ELEMENT_B) {
-        return refuse_number(builder, text, length, "no B with a minus sign");
+        return refuse_number(builder, text, length, "negative, but a B is 0 or 1");
     }
     for (size_t k = 0; k < length; ++k) {
         if (text[k] < '0' || text[k] > '9') {
-            return refuse_number(builder, text, length, "no integer");
+            return refuse_number(builder, text, length, "not an integer");
         }
         const uint64_t digit = (uint64_t)(text[k] - '0');
         if (digit > largest || value > (largest - digit) / 10) {
             return refuse_number(builder, text, length,
-                                 type == BB_ELEMENT_B       ? "no B, which is 0 or 1"
-                                 : type == BB_ELEMENT_INT32 ? "beyond INT32"
-                                                            : "beyond 64 bits");
+                                 type == BB_ELEMENT_B       ? "not a B, which is 0 or 1"
+                                 : type == BB_ELEMENT_INT32 ? "outside the range of INT32"
+                                                            : "outside the range of 64 bits");
         }
         value = 10 * value + digit;
     }

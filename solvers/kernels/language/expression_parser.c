@@ -166,7 +166,7 @@ static int parse_port(expression_parser *parser)
     int index;
     const char *end = read_count(skip_space(parser), &index);
     if (end == NULL) {
-        return report(parser, parser->rest, "expected a number from 0");
+        return report(parser, parser->rest, "expected a number of at least 0");
     }
     parser->rest = end;
     if (expect(parser, ')') < 0) {
@@ -192,7 +192,7 @@ static int parse_number(expression_parser *parser, bool negative)
     if (!sound || word_length(end) > 0 || *end == '.') {
         end += strspn(end, ".");
         const int length = (int)(end - start + (bb_index)word_length(end));
-        return report(parser, start, "'%.*s' is no number", length < 60 ? length : 60, start);
+        return report(parser, start, "'%.*s' is not a number", length < 60 ? length : 60, start);
     }
     parser->rest = end;
     return built(

@@ -301,7 +301,7 @@ bb_status bb_notation_expect_end(bb_notation *notation)
 {
     return bb_notation_at_end(notation)
                ? BB_OK
-               : bb_notation_refuse_token(notation, "an operator or the line's end");
+               : bb_notation_refuse_token(notation, "an operator or the end of the line");
 }
 
 bb_status bb_notation_read_word(bb_notation *notation, const char *expected, const char **out)
@@ -346,18 +346,17 @@ static bb_status check_name(bb_notation *notation, bb_notation_token word, bb_no
         reserved = reserved || bb_notation_token_is(word, keywords[i]);
     }
     if (reserved) {
-        return bb_notation_refuse(notation, word.place, "%s is a word of the notation, no name",
-                                  text);
+        return bb_notation_refuse(notation, word.place, "%s is a reserved word", text);
     }
     if (is_made(word)) {
         return bb_notation_refuse(notation, word.place,
-                                  "%s: names like this are given to elements of the XML", text);
+                                  "%s: this name is reserved for generated elements", text);
     }
     if (noun == BB_NOTATION_PARAMETER && is_selector_value(word)) {
-        return bb_notation_refuse(notation, word.place,
-                                  "%s: a parameter may not be called as values of selectors, v0 to "
-                                  "v3",
-                                  text);
+        return bb_notation_refuse(
+            notation, word.place,
+            "%s: parameters cannot have the names v0 to v3, which denote values in selectors",
+            text);
     }
     const bb_notation_name *name = bb_notation_names_find(&notation->names, word);
     if (name != NULL) {

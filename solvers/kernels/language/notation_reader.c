@@ -341,8 +341,8 @@ static bb_status read_hull(bb_notation *notation, int reduction, const char *typ
     bb_element *root = notation->description->root;
     const bb_notation_emitter *value = NULL;
     if (root->values[BB_DESCRIPTION_ICF] != NULL) {
-        BB_TRY(bb_notation_refuse(notation, place,
-                                  "a second reduction over the space of the kernel, expected one"));
+        BB_TRY(bb_notation_refuse(
+            notation, place, "the kernel has a second reduction over its space, expected one"));
     }
     bb_notation_advance(notation);
     BB_TRY(bb_notation_value(notation, notation->children, NULL, "INT32", &value));

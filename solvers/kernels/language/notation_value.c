@@ -41,7 +41,7 @@ static bb_status add_text(bb_notation *notation, piece *target, bb_notation_toke
     target->tight = false;
     BB_TRY(bb_text_add_bytes(&target->text, text, length));
     if (target->text.length > MOST_BYTES) {
-        BB_TRY(bb_notation_refuse(notation, token.place, "an expression of more than %d characters",
+        BB_TRY(bb_notation_refuse(notation, token.place, "expression longer than %d characters",
                                   MOST_BYTES));
     }
 done:
@@ -93,8 +93,9 @@ bb_notation_name *bb_notation_value_object(const bb_notation *notation, bb_notat
 bb_status bb_notation_value_refuse(bb_notation *notation, bb_notation_token word)
 {
     const bb_notation_name *name = bb_notation_names_find(&notation->names, word);
-    return name == NULL ? bb_notation_refuse_word(notation, word, "object", NULL, 0, true)
-                        : bb_notation_refuse(notation, word.place, "%s is no object", name->text);
+    return name == NULL
+               ? bb_notation_refuse_word(notation, word, "object", NULL, 0, true)
+               : bb_notation_refuse(notation, word.place, "%s is not an object", name->text);
 }
 
 // Reads the extent `object.word`; the current token is the point.
@@ -184,8 +185,7 @@ static bb_status lower_let(bb_notation *notation, piece *target, bb_notation_tok
     bb_status status = BB_OK;
     const bb_notation_cursor behind = notation->cursor;
     if (let->expanding) {
-        BB_TRY(
-            bb_notation_refuse(notation, word.place, "%s refers to itself in its text", let->text));
+        BB_TRY(bb_notation_refuse(notation, word.place, "%s refers to itself", let->text));
     }
     if (++notation->expansions > MOST_EXPANSIONS) {
         BB_TRY(bb_notation_refuse(notation, word.place, "names of let are used more than %d times",
@@ -221,7 +221,8 @@ static bb_status lower_name(bb_notation *notation, piece *target, bb_notation_to
     }
     if (name->failed) {
         notation->refused = true;
-        return bb_status_set(BB_INVALID, __FILE__, __LINE__, "%s has a problem", name->text);
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                             "%s was declared by an invalid statement", name->text);
     }
     if (name->noun == BB_NOTATION_LET) {
         return lower_let(notation, target, word, name);
@@ -232,11 +233,10 @@ static bb_status lower_name(bb_notation *notation, piece *target, bb_notation_to
                                   name->is_matrix ? "column, row" : "index");
     }
     if (name->noun == BB_NOTATION_KERNEL) {
-        return bb_notation_refuse(notation, word.place, "%s is the kernel", name->text);
+        return bb_notation_refuse(notation, word.place, "%s is the name of the kernel", name->text);
     }
     if (name->emitter == NULL) {
-        return bb_notation_refuse(notation, word.place, "%s refers to itself in its value",
-                                  name->text);
+        return bb_notation_refuse(notation, word.place, "%s refers to itself", name->text);
     }
     if (name->noun == BB_NOTATION_PARAMETER && target->selector) {
         return add_text(notation, target, word, word.start, word.length);
@@ -256,7 +256,7 @@ static bb_status lower_number(bb_notation *notation, piece *target)
     BB_RETURN_IF_FAILED(copy_token(notation, target));
     const bb_notation_token next = notation->cursor.token;
     if (next.kind == BB_NOTATION_WORD && next.blanks == 0) {
-        return bb_notation_refuse_token(notation, "an operator behind a number");
+        return bb_notation_refuse_token(notation, "an operator after a number");
     }
     return BB_OK;
 }
@@ -323,8 +323,8 @@ static bb_status lower_expression(bb_notation *notation, piece *target)
     bb_status status = BB_OK;
     ++notation->depth;
     if (notation->depth > BB_NOTATION_MAX_DEPTH) {
-        BB_TRY(bb_notation_refuse(notation, notation->cursor.token.place, "brackets deeper than %d",
-                                  BB_NOTATION_MAX_DEPTH));
+        BB_TRY(bb_notation_refuse(notation, notation->cursor.token.place,
+                                  "brackets nested deeper than %d", BB_NOTATION_MAX_DEPTH));
     }
     BB_TRY(lower_operand(notation, target));
     while (at_operator(notation)) {

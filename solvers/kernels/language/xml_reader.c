@@ -148,9 +148,8 @@ static void on_text(void *data, const XML_Char *text, int length)
         while (start + shown < length && ((unsigned char)text[start + shown] & 0xC0U) == 0x80U) {
             --shown; // do not cut a UTF-8 character
         }
-        keep(in,
-             bb_problems_add(in->problems, here(in), "text '%.*s' between elements, expected none",
-                             shown, text + start));
+        keep(in, bb_problems_add(in->problems, here(in), "unexpected text '%.*s' between elements",
+                                 shown, text + start));
     }
 }
 
@@ -162,7 +161,7 @@ static void on_doctype(void *data, const XML_Char *name, const XML_Char *system,
     (void)public;
     (void)internal;
     reader *in = data;
-    keep(in, bb_problems_add(in->problems, here(in), "DOCTYPE is refused: leave it out"));
+    keep(in, bb_problems_add(in->problems, here(in), "DOCTYPE is not supported; remove it"));
     (void)XML_StopParser(in->parser, XML_FALSE);
 }
 
@@ -173,8 +172,8 @@ static void on_declaration(void *data, const XML_Char *version, const XML_Char *
     (void)standalone;
     reader *in = data;
     if (encoding != NULL && strcasecmp(encoding, "UTF-8") != 0) {
-        keep(in,
-             bb_problems_add(in->problems, here(in), "encoding %.80s, expected UTF-8", encoding));
+        keep(in, bb_problems_add(in->problems, here(in),
+                                 "encoding %.80s is not supported; use UTF-8", encoding));
         (void)XML_StopParser(in->parser, XML_FALSE);
     }
 }
@@ -208,7 +207,7 @@ bb_status bb_xml_reader_read(const char *bytes, bb_index length, const char *nam
     BB_REQUIRE(length >= 0 && length <= BB_DESCRIPTION_MAX_BYTES, BB_INVALID,
                "%s has %td bytes, expected at most %d", name, length, BB_DESCRIPTION_MAX_BYTES);
     in.parser = XML_ParserCreate_MM("UTF-8", &memory, NULL);
-    BB_REQUIRE(in.parser != NULL, BB_MEMORY, "no memory for a reader of XML");
+    BB_REQUIRE(in.parser != NULL, BB_MEMORY, "out of memory for the XML parser");
     XML_SetUserData(in.parser, &in);
     XML_SetElementHandler(in.parser, on_start, on_end);
     XML_SetCharacterDataHandler(in.parser, on_text);

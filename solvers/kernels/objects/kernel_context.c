@@ -182,8 +182,8 @@ static bb_status read_kernel(const bb_kernel_use *use, kept_kernel **out)
 {
     bb_status status = BB_OK;
     kept_kernel *kept = NULL;
-    BB_REQUIRE(bb_kernel_manager_text(use->file)[0] != '\0', BB_INVALID, "no kernel %s is shipped",
-               use->file);
+    BB_REQUIRE(bb_kernel_manager_text(use->file)[0] != '\0', BB_INVALID,
+               "there is no shipped kernel %s", use->file);
     BB_TRY(BB_ZEROED(1, &kept));
     kept->use = *use;
     BB_TRY(bb_kernel_manager_read(use->file, use->file, use->types, use->type_count,
@@ -368,7 +368,7 @@ static void fall_back(const bb_kernel_launch *launch)
     bb_status_save(&record);
     bb_status_clear();
     bb_choice_write(&variant->wanted, text);
-    bb_log_warning("kernel %s: variant %s failed, the default is used: %s", launch->kept->use.file,
+    bb_log_warning("kernel %s: variant %s failed, using the default: %s", launch->kept->use.file,
                    text, record.message);
     variant->choice = bb_choice_default_over(context->device, &launch->binding);
     variant->is_default = true;
@@ -461,7 +461,8 @@ bb_status bb_kernel_context_build(bb_kernel_context *context, const char *source
         status = bb_build_create(context->device, source, NULL, &made->build);
         if (status == BB_INVALID) {
             bb_status_save(&record);
-            BB_FAIL(BB_INTERNAL, "a text of several kernels does not compile: %s", record.message);
+            BB_FAIL(BB_INTERNAL, "the joined text of several kernels does not compile: %s",
+                    record.message);
         }
         BB_TRY(status);
         made->next = context->texts;

@@ -30,9 +30,9 @@ bb_status bb_numerical_object_matrix(bb_kernel_context *context, bb_element_type
     bb_status status = BB_OK;
     *out = NULL;
     BB_REQUIRE(type == BB_ELEMENT_SP || type == BB_ELEMENT_DP, BB_INVALID,
-               "a numerical object of %s, expected SP or DP", bb_element_type_row(type)->name);
+               "numerical object of type %s, expected SP or DP", bb_element_type_row(type)->name);
     BB_REQUIRE(columns >= 1 && rows >= 1 && columns <= most_elements / rows, BB_INVALID,
-               "a numerical object of %td x %td, expected 1 to 2^40 elements", columns, rows);
+               "numerical object of %td x %td, expected 1 to 2^40 elements", columns, rows);
     BB_TRY(BB_ZEROED(1, out));
     (*out)->context = context;
     (*out)->type = type;
@@ -158,14 +158,13 @@ static bb_status check_operation(const operation *work)
     const bb_numerical_object *result = work->result;
     for (int i = 0; i < work->operand_count; ++i) {
         const bb_numerical_object *operand = work->operands[i];
-        BB_REQUIRE(operand != result, BB_INVALID,
-                   "kernel %s: operand %d is the result, expected another object", work->file,
-                   i + 1);
+        BB_REQUIRE(operand != result, BB_INVALID, "kernel %s: operand %d is also the result",
+                   work->file, i + 1);
         BB_REQUIRE(operand->context == result->context, BB_INVALID,
                    "kernel %s: operand %d belongs to another context than the result", work->file,
                    i + 1);
         BB_REQUIRE(operand->type == result->type, BB_INVALID,
-                   "kernel %s: operand %d is %s, the result %s", work->file, i + 1,
+                   "kernel %s: operand %d is %s, but the result is %s", work->file, i + 1,
                    bb_element_type_row(operand->type)->name,
                    bb_element_type_row(result->type)->name);
     }

@@ -186,9 +186,9 @@ static bb_status check_access(bb_binding *binding, bb_affine_system *system, int
                             (intervals[k].minimum >= 0 && intervals[k].maximum < extents[k]));
     }
     if (system->is_large) {
-        BB_TRY(bb_problems_add(problems, step->place,
-                               "the selector of %s may reach 2^60; positions stay below it",
-                               step->name));
+        BB_TRY(bb_problems_add(
+            problems, step->place,
+            "the selector of %s may reach 2^60, which exceeds the range of positions", step->name));
         system->is_large = false;
     }
     inside = inside || is_empty(binding, number);
@@ -202,8 +202,8 @@ static bb_status check_access(bb_binding *binding, bb_affine_system *system, int
             (reached.minimum < 0 || reached.maximum >= extents[k])) {
             BB_TRY(bb_problems_add(
                 problems, step->place,
-                "%s %s %s beyond its edge: %s %lld to %lld of 0 to %lld; a boundary says what is "
-                "there (clamp, zero, mirror, periodic, skip)",
+                "%s %s %s beyond its edge: %s %lld to %lld of 0 to %lld; add a boundary (clamp, "
+                "zero, mirror, periodic, skip)",
                 step->name, step->kind == BB_STEP_READ ? "reads" : "writes", object->name,
                 object->structure == BB_STRUCTURE_VECTOR ? "element" : words[k],
                 (long long)reached.minimum, (long long)reached.maximum, (long long)extents[k] - 1));

@@ -328,8 +328,8 @@ static bb_status check_write(const bb_binding *binding, bb_affine_system *system
     BB_TRY(is_injective(binding, system, &accesses[number], &injective));
     if (!injective || !keeps_apart(binding, &accesses[number])) {
         BB_TRY(bb_problems_add(problems, write->place,
-                               "%s may write one element of %s at several points; the coordinates "
-                               "have to tell the points apart",
+                               "%s may write one element of %s at several points; use coordinates "
+                               "that differ between points",
                                write->name, object));
     }
     for (int i = 0; i < count; ++i) {

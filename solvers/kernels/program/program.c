@@ -91,8 +91,8 @@ static void add_name(bb_program_builder *builder, const bb_element *element, bb_
     }
     bb_program_name *entry = name_slot(builder, name);
     if (entry->name != NULL) {
-        bb_program_builder_refuse(
-            builder, place, "name '%s' is used already; each object needs its own name", name);
+        bb_program_builder_refuse(builder, place,
+                                  "name '%s' is already in use; choose another name", name);
         return;
     }
     *entry = (bb_program_name){name, kind, index};
@@ -115,7 +115,7 @@ void bb_program_builder_read_type(bb_program_builder *builder, const bb_element 
         bb_status_record record;
         bb_status_save(&record);
         bb_program_builder_refuse(
-            builder, element->places[key], "%s '%.80s' is no type%s: %s",
+            builder, element->places[key], "%s '%.80s' is not a type%s: %s",
             bb_description_key_name(key), word,
             word == element->values[key] ? ", and no NAME=TYPE defines it" : "", record.message);
     }
@@ -424,10 +424,10 @@ static bb_status allocate(bb_program_builder *builder)
     bb_program *program = builder->program;
     element_counts counts = {.values = BB_PROGRAM_DIMENSIONS + BB_PROGRAM_ACCUMULATORS};
     count_elements(builder->description->root, &counts);
-    BB_REQUIRE(counts.steps <= MAX_STEPS, BB_INVALID, "a kernel of %d children; at most %d",
-               counts.steps, MAX_STEPS);
+    BB_REQUIRE(counts.steps <= MAX_STEPS, BB_INVALID,
+               "the kernel has %d children, expected at most %d", counts.steps, MAX_STEPS);
     BB_REQUIRE(counts.objects + counts.parameters <= MAX_OBJECTS, BB_INVALID,
-               "a kernel of %d DataObjects and Parameters; at most %d",
+               "the kernel has %d DataObjects and Parameters, expected at most %d",
                counts.objects + counts.parameters, MAX_OBJECTS);
     builder->name_slots = 4;
     while (builder->name_slots < 2 * (counts.names + 1)) {
@@ -499,7 +499,7 @@ static void check_bindings(bb_program_builder *builder)
             }
         }
         bb_program_builder_refuse(builder, (bb_place){.origin = place.origin},
-                                  "%s=%s: no type of the description is called %s%s%s%s",
+                                  "%s=%s: the description has no type %s%s%s%s",
                                   builder->types[i].name, builder->types[i].type,
                                   builder->types[i].name, nearest != NULL ? "; did you mean " : "",
                                   nearest != NULL ? nearest : "", nearest != NULL ? "?" : "");

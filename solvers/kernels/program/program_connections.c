@@ -32,7 +32,7 @@ static void suggest_name(bb_program_builder *builder, const char *name, bb_place
             bb_suggestion_consider(name, builder->names[i].name, &distance, &nearest);
         }
     }
-    bb_program_builder_refuse(builder, place, "no object is called '%s'%s%s%s", name,
+    bb_program_builder_refuse(builder, place, "there is no object '%s'%s%s%s", name,
                               nearest != NULL ? "; did you mean " : "",
                               nearest != NULL ? nearest : "", nearest != NULL ? "?" : "");
 }
@@ -76,7 +76,7 @@ static int take_index(bb_program_builder *builder, const port *end, int count)
 {
     const int index = end->index < 0 && count > 0 && strcmp(end->name, "out") == 0 ? 0 : end->index;
     if (index < 0) {
-        bb_program_builder_refuse(builder, end->place, "'%s': %s wants a number, as %s(0)",
+        bb_program_builder_refuse(builder, end->place, "'%s': %s needs an index, such as %s(0)",
                                   end->text, end->name, end->name);
     } else if (index >= count) {
         bb_program_builder_refuse(builder, end->place, "'%s': %s has %s(k) for k below %d",
@@ -99,8 +99,9 @@ static int *take_slot(bb_program_builder *builder, const port *end, int count, i
 
 static void refuse_port(bb_program_builder *builder, const port *end, const char *ports)
 {
-    bb_program_builder_refuse(builder, end->place, "'%s': %s has no such port here; it has %s",
-                              end->text, end->owner->name, ports[0] != '\0' ? ports : "none");
+    bb_program_builder_refuse(builder, end->place,
+                              "'%s': %s does not have this port; its ports: %s", end->text,
+                              end->owner->name, ports[0] != '\0' ? ports : "none");
 }
 
 static bool is_named(const port *end, const char *name)
@@ -177,7 +178,7 @@ static int *find_space_acceptor(bb_program_builder *builder, const port *end,
     if (is_named(end, "func") && reduction != NULL) {
         return take_slot(builder, end, BB_PROGRAM_ACCUMULATORS, reduction->inputs);
     }
-    refuse_port(builder, end, reduction != NULL ? "Range(k), func(k)" : "Range(k), and no ICF");
+    refuse_port(builder, end, reduction != NULL ? "Range(k), func(k)" : "Range(k); it has no ICF");
     return NULL;
 }
 
@@ -213,8 +214,7 @@ static int *find_acceptor(bb_program_builder *builder, const port *end)
     switch (end->owner->kind) {
     case BB_NAMED_OBJECT:
         bb_program_builder_refuse(builder, end->place,
-                                  "'%s': elements are written by a DataAccessWrite alone",
-                                  end->text);
+                                  "'%s': use a DataAccessWrite to write elements", end->text);
         break;
     case BB_NAMED_PARAMETER:
         refuse_port(builder, end, "");
@@ -238,10 +238,10 @@ static void connect_one(bb_program_builder *builder, const bb_element *element)
     int *slot = destination.owner != NULL ? find_acceptor(builder, &destination) : NULL;
     if (value >= 0 && slot != NULL && *slot >= 0) {
         char emitter[BB_PORT_NAME_BYTES];
-        bb_program_builder_refuse(builder, destination.place,
-                                  "'%s' is connected already, to %s; an acceptor has one emitter",
-                                  destination.text,
-                                  bb_program_builder_emitter(builder->program, *slot, emitter));
+        bb_program_builder_refuse(
+            builder, destination.place,
+            "'%s' is already connected to %s; an acceptor has a single emitter", destination.text,
+            bb_program_builder_emitter(builder->program, *slot, emitter));
     } else if (value >= 0 && slot != NULL) {
         *slot = value;
     }

@@ -126,7 +126,7 @@ static void refuse_rule(const ordering *order, const bb_element *element, bb_des
         bb_suggestion_consider(name, order->program->steps[i].name, &distance, &nearest);
     }
     bb_program_builder_refuse(
-        order->builder, element->places[key], "%s = '%.80s': no child is called so%s%s%s",
+        order->builder, element->places[key], "%s = '%.80s': no child has this name%s%s%s",
         bb_description_key_name(key), name, nearest != NULL ? "; did you mean " : "",
         nearest != NULL ? nearest : "", nearest != NULL ? "?" : "");
 }

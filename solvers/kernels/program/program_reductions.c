@@ -24,8 +24,8 @@ static void read_start(bb_program_builder *builder, const bb_element *element, c
     if (text == NULL) {
         if (reduction->icf == BB_ICF_OTHER) {
             bb_program_builder_refuse(builder, element->places[BB_DESCRIPTION_ICF],
-                                      "ICF of %s is none of + * max min && || of #acc(0) and "
-                                      "#in(0): ICFInit must give its start value",
+                                      "ICF of %s is not one of + * max min && || of #acc(0) and "
+                                      "#in(0): set its start value with ICFInit",
                                       owner);
         }
         for (int k = 0; k < reduction->count; ++k) {
@@ -60,8 +60,7 @@ static void read_associative(bb_program_builder *builder, const bb_element *elem
     } else if (declared && reduction->expression.inputs != reduction->count) {
         bb_program_builder_refuse(
             builder, element->places[BB_DESCRIPTION_ICF_ASSOCIATIVE],
-            "ICFAssociative of %s: parts can be joined where there are as many "
-            "#in(k) as #acc(k), here %d and %d",
+            "ICFAssociative of %s: joining parts needs as many #in(k) as #acc(k), got %d and %d",
             owner, reduction->expression.inputs, reduction->count);
     }
     reduction->is_associative = declared;
@@ -100,13 +99,12 @@ static void bind_func(bb_program_builder *builder, const bb_element *element, co
                                       k, k);
         } else if (value >= 0 && program->values[value].type != reduction->type &&
                    !bb_element_type_widens(program->values[value].type, reduction->type)) {
-            bb_program_builder_refuse(
-                builder, element->place,
-                "%s.func(%d) of type %s takes %s, which is %s; a FunctionBlock "
-                "narrows it",
-                owner, k, bb_element_type_row(reduction->type)->name,
-                bb_program_builder_emitter(program, value, name),
-                bb_element_type_row(program->values[value].type)->name);
+            bb_program_builder_refuse(builder, element->place,
+                                      "%s.func(%d) of type %s is connected to %s of type %s; "
+                                      "narrow it with a FunctionBlock",
+                                      owner, k, bb_element_type_row(reduction->type)->name,
+                                      bb_program_builder_emitter(program, value, name),
+                                      bb_element_type_row(program->values[value].type)->name);
         }
     }
 }

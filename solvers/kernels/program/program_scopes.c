@@ -178,24 +178,24 @@ static void check_taken(placing *place, int value, bb_scope scope, int iterator,
         return;
     }
     if (scope == BB_SCOPE_HOST) {
+        bb_program_builder_refuse(place->builder, origin,
+                                  "%s depends on %s, which is unknown before the kernel runs; the "
+                                  "main space must follow from sizes and parameters",
+                                  taker, name);
+    } else if (emitter->scope == BB_SCOPE_ITERATOR && emitter->iterator != iterator) {
         bb_program_builder_refuse(
             place->builder, origin,
-            "%s takes %s, which is not known before the kernel runs; the main "
-            "space comes from sizes and parameters",
-            taker, name);
-    } else if (emitter->scope == BB_SCOPE_ITERATOR && emitter->iterator != iterator) {
-        bb_program_builder_refuse(place->builder, origin,
-                                  "%s takes %s from inside %s; values leave an IteratorBlock by "
-                                  "func(k) and out(k) alone",
-                                  taker, name, program->iterators[emitter->iterator].name);
+            "%s uses %s from inside %s; values leave an IteratorBlock only by func(k) and out(k)",
+            taker, name, program->iterators[emitter->iterator].name);
     } else if (scope == BB_SCOPE_FINAL && emitter->scope != BB_SCOPE_FINAL) {
         bb_program_builder_refuse(
             place->builder, origin,
-            "%s runs once, after the space, and takes %s, which is of one point", taker, name);
+            "%s runs once, after the space, and cannot use %s, which belongs to a single point",
+            taker, name);
     } else if (scope != BB_SCOPE_FINAL && emitter->scope == BB_SCOPE_FINAL) {
-        bb_program_builder_refuse(place->builder, origin,
-                                  "%s runs in the space and takes %s, which is known after it",
-                                  taker, name);
+        bb_program_builder_refuse(
+            place->builder, origin,
+            "%s runs in the space and cannot use %s, which is computed after it", taker, name);
     }
 }
 

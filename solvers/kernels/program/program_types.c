@@ -25,8 +25,8 @@ static void refuse_integer(typing *types, bb_place place, const char *taker, con
 {
     char name[BB_PORT_NAME_BYTES];
     bb_program_builder_refuse(types->builder, place,
-                              "%s.%s(%d) takes %s, which is %s; expected an integer", taker, port,
-                              index, bb_program_builder_emitter(types->program, value, name),
+                              "%s.%s(%d) is connected to %s of type %s; expected an integer", taker,
+                              port, index, bb_program_builder_emitter(types->program, value, name),
                               bb_element_type_row(types->program->values[value].type)->name);
 }
 
@@ -108,8 +108,7 @@ static void check_stored(typing *types, const bb_step *step)
         char name[BB_PORT_NAME_BYTES];
         bb_program_builder_refuse(
             types->builder, step->place,
-            "%s hands %s, which is %s, to %s of %s; a FunctionBlock of type %s "
-            "narrows it",
+            "%s writes %s of type %s to %s of type %s; narrow it with a FunctionBlock of type %s",
             step->name, bb_program_builder_emitter(program, step->stored, name), stored->name,
             object->name, target->name, target->name);
     }

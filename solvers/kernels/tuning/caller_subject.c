@@ -393,8 +393,8 @@ static bb_status caller_shapes_find(const bb_binding *set, const bb_scalar *para
     }
     const bb_text *lines = &self.problems.lines;
     BB_REQUIRE(*count > 0, BB_INVALID,
-               "kernel %s: no small shape like these sizes has points and binds, on which its "
-               "variants could be verified%s%.*s",
+               "kernel %s: no small shape derived from these sizes binds and has points, so "
+               "variants cannot be verified%s%.*s",
                set->program->name, lines->length > 0 ? ": " : "",
                lines->length > 0 ? (int)lines->length - 1 : 0, bb_text_string(lines));
 done:
@@ -465,10 +465,9 @@ static bb_status check_ranges(const bb_caller_subject *self)
 {
     bb_status status = BB_OK;
     for (int i = 0; i < self->program->object_count && !self->has_elements; ++i) {
-        BB_REQUIRE(
-            !self->is_range[i], BB_UNSUPPORTED,
-            "kernel %s: the bounds of a sum depend on the elements of %s, not on sizes alone",
-            self->program->name, self->program->objects[i].name);
+        BB_REQUIRE(!self->is_range[i], BB_UNSUPPORTED,
+                   "kernel %s: the bounds of a sum depend on the elements of %s, not only on sizes",
+                   self->program->name, self->program->objects[i].name);
     }
 done:
     return status;
@@ -487,10 +486,10 @@ static bb_status bind(bb_caller_subject *self, const bb_scalar *parameters, bb_p
     BB_TRY(caller_elements_bind(self->program, parameters, self->is_range, self->data, problems,
                                 &self->limits, out));
     name = bb_caller_subject_synthetic(self, &limit);
-    BB_REQUIRE(problems->count == 0 || name == NULL, BB_UNSUPPORTED,
-               "kernel %s does not bind with integers that were made up for %s, below any extent "
-               "or all 0",
-               self->program->name, name);
+    BB_REQUIRE(
+        problems->count == 0 || name == NULL, BB_UNSUPPORTED,
+        "kernel %s does not bind with stand-in integers for %s, neither below an extent nor all 0",
+        self->program->name, name);
 done:
     return status;
 }
@@ -499,8 +498,8 @@ static bb_status take_data(bb_caller_subject *self, const bb_program_data *data)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(self->program->object_count <= BB_TRIAL_OBJECTS, BB_INVALID,
-               "kernel %s has %d objects, expected at most %d of one that is tuned",
-               self->program->name, self->program->object_count, BB_TRIAL_OBJECTS);
+               "kernel %s has %d objects, but tuning supports at most %d", self->program->name,
+               self->program->object_count, BB_TRIAL_OBJECTS);
     self->has_elements = false;
     for (int i = 0; i < self->program->object_count; ++i) {
         self->data[i] = data[i];

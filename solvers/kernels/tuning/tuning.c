@@ -210,11 +210,10 @@ static bb_status try_candidate(trying *work, int number)
     }
     ++work->outcome->tried;
     BB_TRY(tell(work, record));
-    BB_REQUIRE(record->trial.status != BB_TRIAL_RUN || bb_device_wait(tuning->device) == BB_OK,
-               BB_DEVICE,
-               "a variant has left the device unusable; it is recorded and skipped from the next "
-               "start on: %s",
-               record->trial.why);
+    BB_REQUIRE(
+        record->trial.status != BB_TRIAL_RUN || bb_device_wait(tuning->device) == BB_OK, BB_DEVICE,
+        "a variant left the device unusable; it is recorded and will be skipped in later runs: %s",
+        record->trial.why);
 done:
     return status;
 }
@@ -279,7 +278,8 @@ static bb_status find_best(trying *work, bool reorders, int limit, bool *has_one
         const int number = finalists[i].number;
         BB_TRY(prepare(work, number));
         BB_REQUIRE(tuning->entries[number].kernel != NULL, BB_INTERNAL,
-                   "a variant that was right fails now: %s", tuning->entries[number].trial.why);
+                   "a variant that passed verification failed: %s",
+                   tuning->entries[number].trial.why);
         finalists[i].kernel = tuning->entries[number].kernel;
         finalists[i].record = &work->records[number];
     }

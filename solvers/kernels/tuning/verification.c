@@ -159,7 +159,7 @@ static void judge_object(const bb_verification_case *item, const bb_program_obje
         const bb_scalar y = bb_evaluation_load(object->type, expected, first);
         out->status = BB_TRIAL_WRONG;
         (void)snprintf(out->why, sizeof out->why,
-                       "%s: %s[%td] is %.17g (%lld), evaluated %.17g (%lld)", item->shape.name,
+                       "%s: %s[%td] is %.17g (%lld), expected %.17g (%lld)", item->shape.name,
                        object->name, first, x.parts[0], (long long)x.integer, y.parts[0],
                        (long long)y.integer);
     }
@@ -203,8 +203,7 @@ static bb_status check_case(const bb_verification *self, bb_device *device, cons
     if (!answer->is_bounded) {
         out->status = BB_TRIAL_WRONG;
         (void)snprintf(out->why, sizeof out->why,
-                       "%s: sums in its order leave the bound of their additions",
-                       item->shape.name);
+                       "%s: sums in this order exceed the rounding bound", item->shape.name);
         goto done;
     }
     if (bb_binding_find_outside(&item->binding, is_inside) < self->program->step_count) {

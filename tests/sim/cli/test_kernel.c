@@ -118,10 +118,9 @@ TEST(kernels_are_run_on_files)
     expect(RUN "c.h5 -p factor=x", 2, "-p factor=x: parameter factor is of type DP");
     expect(RUN "c.h5 -p factor=1 --variant fast", 2, "'fast' is no variant: expected words as in");
     expect(RUN "c.h5 -p factor=1 --variant tile8", 2,
-           "kernel Scale has no such variant on cpu: tiles are of 16 to 65536 points");
-    expect(RUN "c.h5 -p factor=1 --variant tile64 --reorder", 2, "--variant selects the variant");
-    expect(RUN "c.h5 -p factor=1 --deterministic --reorder", 2,
-           "--deterministic selects the default");
+           "kernel Scale has no such variant on cpu: tiles must have 16 to 65536 points");
+    expect(RUN "c.h5 -p factor=1 --variant tile64 --reorder", 2, "--variant names the variant");
+    expect(RUN "c.h5 -p factor=1 --deterministic --reorder", 2, "--deterministic is the default");
     expect(RUN "v.h5 -p factor=0.3 --variant tile64", 0, "variant tile64 (given)");
     expect_scaled("v.h5", 0.3);
     expect_text("v.h5", "variant", "tile64");
@@ -194,9 +193,9 @@ TEST(kernels_are_tuned)
            "torn.yaml:1");
     expect("bitbudget kernel run add T=DP --in max.h5 --wisdom none.yaml -o no.h5", 3,
            "'none.yaml' has no records");
-    expect("bitbudget tune ad", 2, "no kernel is called 'ad'; did you mean add?");
-    expect("bitbudget tune add --type HP", 2, "--type HP: use SP or DP");
-    expect("bitbudget tune add --set tiny", 2, "--set tiny: use seed, large");
+    expect("bitbudget tune ad", 2, "there is no kernel 'ad'; did you mean add?");
+    expect("bitbudget tune add --type HP", 2, "--type HP, expected SP or DP");
+    expect("bitbudget tune add --set tiny", 2, "--set tiny, expected some of seed, large");
     expect("bitbudget tune add --wisdom torn.yaml", 2, "torn.yaml:1");
     expect("bitbudget kernel explain add T=SP --set A=1", 2, "--set gives no size of B");
     expect("bitbudget kernel explain add T=SP --set D=1", 2, "has no object D");

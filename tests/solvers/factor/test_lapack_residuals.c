@@ -253,7 +253,7 @@ TEST(no_rows_are_refused)
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     const bb_tile_plan plan = {.tile_size = 16, .arithmetic = BB_VARIANT_SP};
     check_fails(bb_tile_matrix_create(&source, NULL, &plan, &matrix), BB_INVALID,
-                "matrix A is 0 x 0, expected square and not empty");
+                "matrix A is 0 x 0; it must be square and not empty");
 }
 
 // 8 tiles and one row.

@@ -371,7 +371,7 @@ TEST(frames_are_posted_taken_and_lost_in_order)
     float first[MATRICES * ROWS];
     rig_open(&self, (bb_command_system){.gain = 0.6, .delay = 1});
     check_fails(bb_command_loop_wait(self.loop, &frame), BB_INVALID,
-                "no frame is posted: post one before receiving");
+                "no frame is pending: post one before receiving");
     for (int k = 0; k < 2; ++k) {
         put_frame(&self, k);
         step(&self, self.loop, &frame);
@@ -386,7 +386,7 @@ TEST(frames_are_posted_taken_and_lost_in_order)
                     "frames are posted: receive all before a step");
     }
     check_fails(bb_command_loop_post(self.loop, 0), BB_INVALID,
-                "16 frames are posted: receive one before posting the next");
+                "16 frames are pending: receive one before posting the next");
     check_ok(bb_command_loop_arm(self.loop));
     check_ok(bb_command_loop_reset(self.loop));
     check_fails(bb_command_loop_wait(self.loop, &frame), BB_INVALID, "no frame is posted");
@@ -409,22 +409,22 @@ TEST(what_does_not_fit_is_refused)
     bb_command_system system = {.matrix_count = 1, .operators = self.operators, .gain = 1.0};
     system.gain = 0.0;
     check_fails(bb_command_loop_create(1, &device, &system, &loop), BB_INVALID,
-                "gain 0 of a controller, expected above 0 and at most 1");
+                "controller gain 0 is outside (0, 1]");
     system.gain = 1.0;
     system.delay = -1;
     check_fails(bb_command_loop_create(1, &device, &system, &loop), BB_INVALID,
-                "delay of -1 frames, expected 0 to 1000");
+                "delay of -1 frames is outside 0 to 1000");
     system.delay = 0;
     system.group_count = 2;
     system.group_begin = gap;
     check_fails(bb_command_loop_create(1, &device, &system, &loop), BB_INVALID,
-                "groups of slopes from 0 to 9012, expected to cover all 9013");
+                "slope groups span 0 to 9012; they must cover all 9013 slopes");
     system.group_begin = empty;
     check_fails(bb_command_loop_create(1, &device, &system, &loop), BB_INVALID,
-                "group 0 of slopes from 0 to 0, expected one at least");
+                "slope group 0 spans 0 to 0; it needs at least one slope");
     system.matrix_count = 0;
     check_fails(bb_command_loop_create(1, &device, &system, &loop), BB_INVALID,
-                "0 matrices of a frame, expected 1 to 16");
+                "0 matrices per frame, expected 1 to 16");
 }
 
 #endif

@@ -251,9 +251,9 @@ TEST(what_does_not_fit_is_refused)
     const bb_command_system systems[2] = {all_rows, one_matrix};
     bb_command_loop *loop = NULL;
     check_fails(bb_command_loop_create(2, places, systems, &loop), BB_INVALID,
-                "device 1 of a frame has 1 matrices, expected the 2 of the first");
+                "device 1 of a frame has 1 matrices, but the first has 2");
     check_fails(bb_command_loop_create(9, places, systems, &loop), BB_INVALID,
-                "9 devices of a frame, expected 1 to 8");
+                "9 devices per frame, expected 1 to 8");
 }
 
 TEST_GROUP(.begin = open_cpu, .end = close_cpu);

@@ -125,7 +125,7 @@ TEST(sums_narrower_than_products_are_refused, .setup_func = setup, .teardown_fun
                 "multiply fp64 with accumulate fp32");
     check_ok(bb_coded_operator_create(device, matrix, fair, &operation));
     check_fails(bb_coded_operator_apply(operation, 30, 8, x, y, &seconds), BB_INVALID,
-                "rows 30 to 38 of a coded matrix of 37");
+                "rows 30 to 38 are outside the coded matrix of 37 rows");
 }
 
 // Of words, blocks, whole steps, quotients, streams and tiles, scaled by the row where they may be.
@@ -162,10 +162,10 @@ TEST(some_rows_are_an_operator, .setup_func = setup, .teardown_func = teardown)
         apply(matrix, seed, FIRST + ROW, WINDOW, expected);
         assert_memory_equal(y, expected, sizeof y);
         check_fails(bb_coded_operator_apply(part, ROW, SOME, x, y, &seconds), BB_INVALID,
-                    "rows 3 to 23 of a coded matrix of 20");
+                    "rows 3 to 23 are outside the coded matrix of 20 rows");
         bb_coded_operator_destroy(&part);
         check_fails(bb_coded_operator_create_rows(device, matrix, 30, 8, seed, &part), BB_INVALID,
-                    "rows 30 to 38 of a coded matrix of 37");
+                    "rows 30 to 38 are outside the coded matrix of 37 rows");
         bb_coded_matrix_destroy(&matrix);
     }
 }

@@ -331,7 +331,7 @@ TEST(any_rows_have_the_same_bits_again)
         expect_close(&task, row, 101, bound(&task, &ways[1]), first, expected);
     }
     check_fails(bb_coded_operator_apply(operation, 50, 101, task.x, first, &seconds), BB_INVALID,
-                "rows 50 to 151 of a coded matrix of 150");
+                "rows 50 to 151 are outside the coded matrix of 150 rows");
 }
 
 // Rows that a GPU has alone, from within a band on, times x as those of the whole matrix.

@@ -32,5 +32,5 @@ TEST(wrong_shapes_are_refused)
     double b[3] = {1.0, 1.0, 1.0};
     check_ok(bb_csr_assemble(2, 3, &list, &a));
     check_fails(bb_stepper_create(&a, b, &stepper), BB_INVALID,
-                "stepping matrix 2 x 3, expected square");
+                "stepping matrix is 2 x 3; it must be square");
 }

@@ -658,7 +658,7 @@ TEST(limits_are_held_to_their_range)
     assert_true(isinf(limit));
     method.reject = "-1";
     check_fails(bb_unwrap_method_limit(&method, &limit), BB_INVALID,
-                "unwrap.reject '-1', expected auto, off or a limit above 0 rad, at most 4");
+                "unwrap.reject '-1', expected auto, off or a limit in (0, 4] rad");
 }
 
 TEST(nothing_is_rejected_where_it_is_off)

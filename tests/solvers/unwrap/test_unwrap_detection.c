@@ -99,11 +99,11 @@ TEST(what_cannot_be_is_refused)
     bb_unwrap_detection *detection = NULL;
     bb_unwrap_detection_config config = {.arithmetic = BB_FORMAT_FP32, .frames = 5};
     check_fails(bb_unwrap_detection_create(context, &config, mask, &wrapped, &detection),
-                BB_INVALID, "a phase of 5 frames, expected 4, or 1 with a carrier");
+                BB_INVALID, "phase detection from 5 frames: use 4, or 1 with a carrier");
     config.frames = 1;
     config.window_px = 8;
     check_fails(bb_unwrap_detection_create(context, &config, mask, &wrapped, &detection),
-                BB_INVALID, "a window of 8 pixels, expected an odd number of at most 63");
+                BB_INVALID, "window of 8 pixels: use an odd number of at most 63");
     assert_null(detection);
 }
 

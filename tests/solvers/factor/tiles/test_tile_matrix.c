@@ -76,7 +76,7 @@ TEST(sources_that_are_not_square_are_refused)
     bb_view view = bb_view_matrix(values, 5, 6);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     check_fails(bb_tile_matrix_create(&source, NULL, &plan, &matrix), BB_INVALID,
-                "matrix A is 5 x 6, expected square");
+                "matrix A is 5 x 6; it must be square");
     plan.tile_size = 0;
     view = bb_view_matrix(values, 5, 5);
     source = bb_matrix_source_dense(&view, "A", "1");

@@ -266,7 +266,7 @@ TEST(bad_folders_are_named)
     bb_tile_store *store = NULL;
     bb_tile_store_place place = {.limit = FLOATS, .folder = "/nowhere/at/all"};
     check_fails(bb_tile_store_create(tiles, 1, &place, &store), BB_IO,
-                "cannot keep tiles in the folder '/nowhere/at/all': No such file");
+                "cannot create the tile file in folder '/nowhere/at/all': No such file");
     place.folder = "/proc/self/status";
     check_fails(bb_tile_store_create(tiles, 1, &place, &store), BB_IO, "Not a directory");
     place.folder = NULL; // TMPDIR
@@ -321,7 +321,7 @@ TEST(lost_tiles_are_errors)
     assert_int_equal(ftruncate(swap_file_find("self"), SECTOR), 0);
     for (int again = 0; again < 2; ++again) { // nothing was kept of the first
         check_fails(bb_tile_store_acquire(f.store, 0, BB_TILE_READ, 1, &held), BB_IO,
-                    "the file ends");
+                    "unexpected end of file");
         assert_null(f.tiles[0].f32);
     }
     assert_true(hold(&f, 1, BB_TILE_FRESH)); // there is room still

@@ -193,12 +193,11 @@ TEST(problems_of_the_first_lines)
     check_problems(reader, "kernel K (a: vector SP; b, a: SP)",
                    "k:1:28: name a is used twice, first in line 1, column 11\n");
     check_problems(reader, "kernel K (v1: SP)",
-                   "k:1:11: v1: a parameter may not be called as values "
-                   "of selectors, v0 to v3\n");
-    check_problems(reader, "kernel K (max: vector SP)",
-                   "k:1:11: max is a word of the notation, no name\n");
+                   "k:1:11: v1: parameters cannot have the names v0 to v3, which denote values in "
+                   "selectors\n");
+    check_problems(reader, "kernel K (max: vector SP)", "k:1:11: max is a reserved word\n");
     check_problems(reader, "kernel K (calc_7: vector SP)",
-                   "k:1:11: calc_7: names like this are given to elements of the XML\n");
+                   "k:1:11: calc_7: this name is reserved for generated elements\n");
     check_problems(reader, "kernel K (a: vector SP",
                    "k:1:23: expected ')', got the end of the file\n");
     check_problems(reader, HEAD "a[0, 0] = 1",
@@ -221,9 +220,9 @@ TEST(problems_of_statements)
         {"weight = 1\nv[x] = wieght", "4:8: unknown name 'wieght'; did you mean weight?"},
         {"v[x] = vv[x]", "3:8: unknown object 'vv'; did you mean v?"},
         {"z[x] = 1", "3:1: unknown object 'z'"},
-        {"n[x] = 1", "3:1: n is no object"},
+        {"n[x] = 1", "3:1: n is not an object"},
         {"v[x] = a", "3:8: a is an object; its elements are a[column, row]"},
-        {"v[x] = K", "3:8: K is the kernel"},
+        {"v[x] = K", "3:8: K is the name of the kernel"},
         {"v[x] = a[x]", "3:9: a is a matrix: got 1 coordinate, expected 2"},
         {"v[x, y, 0] = 1", "3:2: v is a vector: got 3 coordinates, expected 1"},
         {"v[x] = a[x, y | skipp]", "3:17: unknown boundary 'skipp'; did you mean skip?"},
@@ -238,18 +237,18 @@ TEST(problems_of_statements)
         {"v[x] = (x\n y", "3:8: '(' is not closed"},
         {"v[x = 2", "3:2: '[' is not closed"},
         {"v[x] = a[x, y", "3:9: '[' is not closed"},
-        {"v[x] = 1)", "3:9: expected an operator or the line's end, got ')'"},
+        {"v[x] = 1)", "3:9: expected an operator or the end of the line, got ')'"},
         {"v[x] = 1 +", "3:11: expected a value, got the end of the line"},
-        {"v[x] = 2x", "3:9: expected an operator behind a number, got 'x'"},
+        {"v[x] = 2x", "3:9: expected an operator after a number, got 'x'"},
         {"v[x] = x ? 1", "3:13: expected an operator or ':', got the end of the line"},
         {"v[x] = sqr(x)", "3:8: unknown function 'sqr'; did you mean sqrt?"},
         {"v[x] = max(x)", "3:13: expected ',', got ')'"},
         {"v[x] = sqrt(x, y)", "3:14: expected ')', got ','"},
         {"v[x] = #in(0)", "3:8: expected a value, got '#'"},
         {"v[x] = \xc3\xa9", "3:8: expected a value, got '\xc3\xa9'"},
-        {"t = t + 1", "3:5: t refers to itself in its value"},
+        {"t = t + 1", "3:5: t refers to itself"},
         {"t = 0.5", "3:5: 0.5 in a value of INT32, expected an integer"},
-        {"let q = q + 1\nv[q] = 1", "3:9: q refers to itself in its text"},
+        {"let q = q + 1\nv[q] = 1", "3:9: q refers to itself"},
         {"let q = 1 2\nv[q] = 1", "3:11: expected an operator, got '2'"},
         {"let q x\nv[q] = 1", "3:7: expected '=', got 'x'"},
         {"let q = (x\nv[q] = 1", "3:9: a bracket of q is not closed"},
@@ -261,10 +260,10 @@ TEST(problems_of_statements)
         {"s = sum (k in k) 1", "3:15: unknown name 'k'"},
         {"s = sum (k in 2) k\nt = k\nv[x] = s", "4:5: unknown name 'k'"},
         {"s = sum a[x, y]\nt = max a[x, y]\nv[0] = s",
-         "4:5: a second reduction over the space of the kernel, expected one"},
+         "4:5: the kernel has a second reduction over its space, expected one"},
         {"t: = 1", "3:4: expected a type, got '='"},
         {"t", "3:2: expected '=', got the end of the line"},
-        {"for z in 3", "3:1: for is a word of the notation, no name"},
+        {"for z in 3", "3:1: for is a reserved word"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         char text[500];
@@ -280,10 +279,9 @@ TEST(every_statement_is_read_and_faults_do_not_spread)
     check_problems(bb_notation_reader_read,
                    FOR "t = zz\nv[x] = x)\nw = t + zz\nv[x] = w\nlet q = (\nv[x] = zz) + q\n"
                        "v[x] = 1 1\nv[x] = (x\nv[x] = zz\n",
-                   "k:3:5: unknown name 'zz'\n"
-                   "k:4:9: expected an operator or the line's end, got ')'\n"
-                   "k:9:10: expected an operator or the line's end, got '1'\n"
-                   "k:10:8: '(' is not closed\n");
+                   "k:3:5: unknown name 'zz'\nk:4:9: expected an operator or the end of the line, "
+                   "got ')'\nk:9:10: expected an operator or the end of the line, got '1'\nk:10:8: "
+                   "'(' is not closed\n");
 }
 
 TEST(hostile_texts_take_time_in_proportion)
@@ -324,7 +322,7 @@ TEST(depth_and_length_are_bounded)
             autorelease(bb_text) out = lowered(bb_text_string(&text));
         } else {
             check_problems(bb_notation_reader_read, bb_text_string(&text),
-                           "k:3:72: brackets deeper than 64\n");
+                           "k:3:72: brackets nested deeper than 64\n");
         }
         bb_text_release(&text);
     }

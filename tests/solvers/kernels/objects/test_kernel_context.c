@@ -257,7 +257,7 @@ TEST(unknown_kernels_and_types_are_refused, .setup_func = setup, .teardown_func 
     const bb_kernel_use unknown = {.file = "none.kernel", .type_count = 0};
     const bb_kernel_use untyped = {.file = "copy.kernel", .type_count = 0};
     check_fails(bb_kernel_context_run(context, &unknown, sizes, NULL, blocks), BB_INVALID,
-                "no kernel none.kernel is shipped");
+                "there is no shipped kernel none.kernel");
     check_fails(bb_kernel_context_run(context, &untyped, sizes, NULL, blocks), BB_INVALID,
                 "copy.kernel");
 }

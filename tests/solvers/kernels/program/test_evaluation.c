@@ -82,10 +82,8 @@ TEST(sizes_that_do_not_fit_are_told_with_what_is_reached)
     fixture_bind(&fixture, "A", 4, 3, numbers);
     fixture_bind(&fixture, "b", 3, 1, numbers);
     fixture_bind(&fixture, "c", 3, 1, numbers + 12);
-    fixture_check_binding(&fixture,
-                          "k:11:7: access_b reads b beyond its edge: element 0 to 3 of 0 to "
-                          "2; a boundary says what is there (clamp, zero, mirror, "
-                          "periodic, skip)\n");
+    fixture_check_binding(&fixture, "k:11:7: access_b reads b beyond its edge: element 0 to 3 of 0 "
+                                    "to 2; add a boundary (clamp, zero, mirror, periodic, skip)\n");
 }
 
 TEST(nothing_comes_of_an_empty_row)

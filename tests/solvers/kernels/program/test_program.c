@@ -141,8 +141,9 @@ TEST(too_large_descriptions_are_refused)
                                    "</ParallelAlgorithm>\n"));
     check_ok(bb_text_add(&children, "</Children>\n<Connections/>\n</ParallelAlgorithm>\n"));
     check_ok(bb_text_add(&rules, "</OrderingRules>\n</ParallelAlgorithm>\n"));
-    refuse_large(&objects, "a kernel of 100000 DataObjects and Parameters; at most 1024");
-    refuse_large(&children, "a kernel of 100000 children; at most 4096");
+    refuse_large(&objects,
+                 "the kernel has 100000 DataObjects and Parameters, expected at most 1024");
+    refuse_large(&children, "the kernel has 100000 children, expected at most 4096");
     refuse_large(&rules, "more than 200000 elements in one description");
 }
 
