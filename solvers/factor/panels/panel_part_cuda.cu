@@ -88,7 +88,7 @@ bb_status take_memory(bb_panel_part *part)
         return bb_status_set(
             BB_MEMORY, __FILE__, __LINE__,
             "GPU memory: factorization of n = %td in panels of %td with %td right-hand sides needs "
-            "%.0f bytes on each of %td GPUs, but %zu of %zu are free",
+            "%.0f bytes on one of %td GPUs, but %zu of %zu are free",
             part->plan.n, part->plan.block, part->plan.sides, needed, part->layout.step, available,
             total);
     }
