@@ -71,7 +71,7 @@ static const double task_s = 24e-6;
 // Number of columns whose messages are in memory at a time.
 enum { OPEN_COLUMNS = 3 };
 
-static bool holds_none(const void *context, bb_index row, bb_index column)
+static bool owns_none(const void *context, bb_index row, bb_index column)
 {
     (void)context;
     (void)row;
@@ -140,7 +140,7 @@ bb_status bb_engine_plan_make(const bb_engine_config *config, const bb_tile_plan
     const int processes = bb_process_grid_size(config->grid);
     const double workers = (double)config->workers * (double)processes;
     const bb_tile_plan known = known_plan(plan, count, variants);
-    const bb_tile_share share = {.holds = holds_none};
+    const bb_tile_share share = {.holds = owns_none};
     const bb_matrix_source source = {.rows = n, .columns = n, .fill = fill_nothing, .name = "A"};
     bb_tile_matrix *matrix = NULL;
     double *bytes = NULL;

@@ -28,7 +28,7 @@ bb_status bb_starpu_engine_agree(bb_status status)
 
 // Creates a folder for StarPU's files that belongs to this user, below the folder of temporary
 // files. A shared folder might belong to another user, and StarPU aborts without a writable one.
-static bb_status make_home(char *out, size_t bytes)
+static bb_status create_home(char *out, size_t bytes)
 {
     bb_status status = BB_OK;
     const char *folder = getenv("TMPDIR");
@@ -49,7 +49,7 @@ static bb_status start_starpu(const bb_engine *engine)
     struct starpu_conf conf;
     char home[PATH_MAX];
     if (getenv("STARPU_HOME") == NULL) {
-        BB_TRY(make_home(home, sizeof home));
+        BB_TRY(create_home(home, sizeof home));
         BB_REQUIRE(setenv("STARPU_HOME", home, 0) == 0, BB_MEMORY,
                    "out of memory for environment variables");
     }
@@ -135,8 +135,8 @@ static bb_status load(bb_engine *engine, const bb_matrix_source *source, const d
     const bb_index tiles = (*out)->tile_rows * ((*out)->tile_rows + 1) / 2;
     BB_TRY(bb_starpu_engine_agree(BB_ALLOCATE(tiles, &norms)));
     for (bb_index t = 0; t < tiles; ++t) {
-        norms[t] =
-            (*out)->tiles[t].norm; // 0 for tiles of other processes, so that the sum is exact
+        // 0 for tiles of other processes, so that the sum is exact.
+        norms[t] = (*out)->tiles[t].norm;
     }
     (void)MPI_Allreduce(MPI_IN_PLACE, norms, (int)tiles, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     bb_tile_matrix_set_norms(*out, norms);

@@ -309,7 +309,7 @@ static void update_tile(factoring *work, bb_index row, bb_index column, bb_index
 }
 
 // Frees the messages of a column once their readers are done.
-static void drop_messages(factoring *work, bb_index k)
+static void free_messages(factoring *work, bb_index k)
 {
     for (bb_index row = k; row < work->matrix->tile_rows; ++row) {
         for (bb_operand form = 0; form < BB_OPERAND_COUNT; ++form) {
@@ -338,7 +338,7 @@ static void submit_step(factoring *work, bb_index k)
             update_tile(work, row, column, k);
         }
     }
-    drop_messages(work, k);
+    free_messages(work, k);
 }
 
 // The wait cannot deadlock: all dependencies of the open tasks of the slowest process have been

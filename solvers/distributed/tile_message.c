@@ -49,7 +49,7 @@ int bb_process_grid_owner(bb_process_grid grid, bb_index row, bb_index column)
     return (int)(row % grid.rows) * grid.columns + (int)(column % grid.columns);
 }
 
-static bool holds(const void *context, bb_index row, bb_index column)
+static bool owns_tile(const void *context, bb_index row, bb_index column)
 {
     const bb_block_cyclic_share *share = context;
     return bb_process_grid_owner(share->grid, row, column) == share->rank;
@@ -57,7 +57,7 @@ static bool holds(const void *context, bb_index row, bb_index column)
 
 bb_tile_share bb_block_cyclic_share_tiles(const bb_block_cyclic_share *share)
 {
-    return (bb_tile_share){.holds = holds, .context = share};
+    return (bb_tile_share){.holds = owns_tile, .context = share};
 }
 
 void bb_process_grid_bytes(const bb_tile_matrix *matrix, bb_process_grid grid, double *out)

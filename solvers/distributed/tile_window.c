@@ -43,7 +43,7 @@ static int owner_of(const bb_tile_window *window, bb_index t)
 }
 
 // Detaches the received tiles of other processes.
-static void send_back(bb_tile_window *window, const bb_tile_matrix *matrix)
+static void detach_tiles(bb_tile_window *window, const bb_tile_matrix *matrix)
 {
     const int rank = bb_team_joined()->rank;
     for (bb_index t = window->begin; t < window->end; ++t) {
@@ -56,15 +56,15 @@ static void send_back(bb_tile_window *window, const bb_tile_matrix *matrix)
     window->begin = window->end = 0;
 }
 
-static void leave(void *context, const bb_tile_matrix *matrix)
+static void release_memory(void *context, const bb_tile_matrix *matrix)
 {
     bb_tile_window *window = context;
-    send_back(window, matrix);
+    detach_tiles(window, matrix);
     BB_RELEASE(&window->values);
     BB_RELEASE(&window->words);
 }
 
-static bb_status make_room(bb_tile_window *window, const bb_tile_matrix *matrix)
+static bb_status allocate_buffers(bb_tile_window *window, const bb_tile_matrix *matrix)
 {
     bb_status status = BB_OK;
     size_t word = sizeof(float);
@@ -82,7 +82,7 @@ done:
 }
 
 // Broadcasts tile t of the line from its owner.
-static bb_status bring(bb_tile_window *window, const bb_tile_matrix *matrix, bb_index t)
+static bb_status broadcast_tile(bb_tile_window *window, const bb_tile_matrix *matrix, bb_index t)
 {
     bb_status status = BB_OK;
     const bb_team *team = bb_team_joined();
@@ -114,31 +114,31 @@ done:
     return status;
 }
 
-static bb_status bring_line(bb_tile_window *window, const bb_tile_matrix *matrix, bb_index line,
-                            bool is_row)
+static bb_status broadcast_line(bb_tile_window *window, const bb_tile_matrix *matrix, bb_index line,
+                                bool is_row)
 {
     bb_status status = BB_OK;
-    send_back(window, matrix);
-    BB_TRY(make_room(window, matrix));
+    detach_tiles(window, matrix);
+    BB_TRY(allocate_buffers(window, matrix));
     window->line = line;
     window->is_row = is_row;
     window->begin = window->end = is_row ? 0 : line;
     for (const bb_index end = is_row ? line + 1 : matrix->tile_rows; window->end < end;
          ++window->end) {
-        BB_TRY(bring(window, matrix, window->end));
+        BB_TRY(broadcast_tile(window, matrix, window->end));
     }
 done:
     return status;
 }
 
-static bb_status bring_row(void *context, const bb_tile_matrix *matrix, bb_index k)
+static bb_status broadcast_row(void *context, const bb_tile_matrix *matrix, bb_index k)
 {
-    return bring_line(context, matrix, k, true);
+    return broadcast_line(context, matrix, k, true);
 }
 
-static bb_status bring_column(void *context, const bb_tile_matrix *matrix, bb_index k)
+static bb_status broadcast_column(void *context, const bb_tile_matrix *matrix, bb_index k)
 {
-    return bring_line(context, matrix, k, false);
+    return broadcast_line(context, matrix, k, false);
 }
 
 bb_status bb_tile_window_create(bb_process_grid grid, bb_wire wire, bb_tile_window **out)
@@ -147,10 +147,10 @@ bb_status bb_tile_window_create(bb_process_grid grid, bb_wire wire, bb_tile_wind
     BB_TRY(BB_ZEROED(1, out));
     (*out)->grid = grid;
     (*out)->wire = wire;
-    (*out)->access = (bb_tile_access){.bring_row = bring_row,
-                                      .bring_column = bring_column,
-                                      .leave = leave,
-                                      .deals_sides = true,
+    (*out)->access = (bb_tile_access){.load_row = broadcast_row,
+                                      .load_column = broadcast_column,
+                                      .release = release_memory,
+                                      .distributes_sides = true,
                                       .context = *out};
 done:
     return status;

@@ -18,7 +18,7 @@ BB_CHECKED bb_status bb_tile_window_create(bb_process_grid grid, bb_wire wire,
 void bb_tile_window_destroy(bb_tile_window **window);
 
 /// Access that reads through the window and is owned by it. The first line read allocates a row of
-/// tiles and one message; `leave` frees them. Errors of its calls: BB_MEMORY, errors of the team.
+/// tiles and one message; `release` frees them. Errors of its calls: BB_MEMORY, errors of the team.
 const bb_tile_access *bb_tile_window_access(const bb_tile_window *window);
 
 /// Memory of the window in every process [bytes].

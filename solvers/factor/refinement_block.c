@@ -93,7 +93,7 @@ bb_status bb_refinement_block_precondition(bb_refine_block *block)
     return bb_tile_cholesky_solve(block->refinement->factor, block->active_count, block->gathered);
 }
 
-static bb_refine_state judge(const bb_refine_block *block, bb_refine_row *row, double norm)
+static bb_refine_state classify(const bb_refine_block *block, bb_refine_row *row, double norm)
 {
     row->norm = norm;
     if (!isfinite(norm)) {
@@ -128,7 +128,7 @@ bb_status bb_refinement_block_inspect(bb_refine_block *block)
             r[j] = b[j] - block->result[i * n + j];
         }
         bb_refine_row *row = &block->state[index];
-        row->state = judge(block, row, sqrt(bb_refinement_block_dot(n, r, r)));
+        row->state = classify(block, row, sqrt(bb_refinement_block_dot(n, r, r)));
     }
 done:
     return status;

@@ -96,7 +96,7 @@ done:
 }
 
 // out [rows][q] <- R Ctm^T B^T.
-static bb_status make_cross(const bb_residual_task *task, double **out)
+static bb_status compute_cross(const bb_residual_task *task, double **out)
 {
     bb_status status = BB_OK;
     const bb_index rows = bb_residual_task_rows(task);
@@ -168,7 +168,7 @@ bb_status bb_residual_task_assemble(const bb_residual_task *task, const double *
     bb_status status = BB_OK;
     const bb_index size = bb_residual_task_size(task);
     double *cross = NULL; // [rows][q]
-    BB_TRY(make_cross(task, &cross));
+    BB_TRY(compute_cross(task, &cross));
     if (task->weights != NULL) {
         BB_TRY(add_congruence(task, product, 0.0));
         const bb_row_product last = {size,  task->rows, -2.0, task->weights,
@@ -361,7 +361,7 @@ static void release_products(scoring *work, bb_index count)
 }
 
 // P of a plain task, multiplied by its truth weights.
-static bb_status see(const bb_residual_task *task, const double *p)
+static bb_status apply_truth_weights(const bb_residual_task *task, const double *p)
 {
     const bb_index m = task->ctm->rows;
     for (bb_index i = 0; task->diagonal != NULL && i < m; ++i) {
@@ -381,7 +381,7 @@ static bb_status finish(const scoring *work, bb_index count, const bb_residual_t
             BB_TRY(bb_residual_task_assemble(&item->shared[k], item->p));
         }
         if (item->seen != NULL) {
-            BB_TRY(see(item->seen, item->p));
+            BB_TRY(apply_truth_weights(item->seen, item->p));
         }
     }
     for (bb_index t = 0; t < count; ++t) {
@@ -463,8 +463,8 @@ bb_need bb_residual_covariance_device_need(bb_index gpus, bb_index n, bb_index r
 // F and z, plus W, M, a slab of G and one of S.
 bb_need bb_residual_pairs_device_need(double points, double actuators, double columns)
 {
-    static const double slab =
-        67108864.0; // slab size in residual_scorer_cuda.cu and residual_pairs_cuda.cu
+    // Slab size in residual_scorer_cuda.cu and residual_pairs_cuda.cu.
+    static const double slab = 67108864.0;
     const double sides = actuators * (actuators + columns);
     const double flops = 2.0 * actuators * points * (points + columns + 2.0 * actuators);
     return (bb_need){.device_bytes =

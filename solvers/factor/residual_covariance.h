@@ -34,10 +34,10 @@ typedef struct bb_residual_task {
     double *cee;                 ///< [q][q], written, symmetric
     bb_index rows;               ///< rows of r for a task scored by R Cmm R^T; 0: plain
     const double *weights;       ///< A [q][rows]; NULL: identity
-    const double
-        *truth_weights; ///< B [q][m]; NULL: identity. A scorer caches that of a plain task.
-    double *diagonal;   ///< [m], diagonal of (R Cmm - 2 Ctm) R^T, written by a plain task with B;
-                        ///< NULL: not needed, and a GPU multiplies Cmm by B R only
+    /// B [q][m]; NULL: identity. A scorer caches that of a plain task.
+    const double *truth_weights;
+    double *diagonal; ///< [m], diagonal of (R Cmm - 2 Ctm) R^T, written by a plain task with B;
+                      ///< NULL: not needed, and a GPU multiplies Cmm by B R only
 } bb_residual_task;
 
 /// q, and number of rows of r.

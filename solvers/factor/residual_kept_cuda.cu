@@ -130,8 +130,8 @@ bb_status find_or_add(bb_residual_scorer *s, const bb_matrix_source *matrix, bb_
     return BB_OK;
 }
 
-bb_status make_twin(bb_residual_scorer *s, bb_residual_kept *kept, bb_device *device,
-                    bb_device_source **out)
+bb_status create_twin(bb_residual_scorer *s, bb_residual_kept *kept, bb_device *device,
+                      bb_device_source **out)
 {
     void *memory = nullptr;
     void *from = nullptr;
@@ -218,6 +218,6 @@ bb_status bb_residual_scorer_twin(bb_residual_scorer *scorer, const bb_matrix_so
     if (scorer != nullptr && keep) {
         BB_RETURN_IF_FAILED(find_or_add(scorer, matrix, &kept));
     }
-    return kept != nullptr ? make_twin(scorer, kept, device, out)
+    return kept != nullptr ? create_twin(scorer, kept, device, out)
                            : bb_device_source_create(matrix, device, out);
 }

@@ -32,7 +32,7 @@ bb_index panels_of(const bb_residual_scorer *s)
 }
 
 // Queues the panels alternately on all GPUs, so that all of them start at once.
-bb_status make(const round_of_partials *work)
+bb_status queue_panels(const round_of_partials *work)
 {
     const bb_residual_scorer *s = work->partials->scorer;
     const bb_index panels = panels_of(s);
@@ -104,7 +104,7 @@ bb_status bb_residual_partials_add(const bb_residual_partials *partials, bb_inde
     for (bb_index first = 0; first < count; first += s->count) {
         const bb_index end = count - first < s->count ? count : first + s->count;
         const round_of_partials work = {partials, first, end, items, panel, context, sum};
-        BB_RETURN_IF_FAILED(make(&work));
+        BB_RETURN_IF_FAILED(queue_panels(&work));
         BB_RETURN_IF_FAILED(collect(&work));
     }
     return bb_residual_scorer_use(&s->gpus[0]);

@@ -207,7 +207,7 @@ void close_projection(projecting *work)
 }
 
 // Panel of columns from `begin` on, filled or cached.
-bb_status take_panel(const projecting *work, bb_index gpu, bb_index begin, void **panel)
+bb_status get_panel(const projecting *work, bb_index gpu, bb_index begin, void **panel)
 {
     bb_residual_scorer *s = work->scorer;
     const cudaStream_t stream = s->gpus[gpu].stream;
@@ -269,7 +269,7 @@ bb_status project_panel(const void *context, bb_index gpu, bb_index begin, doubl
     const bb_index end = begin + width;
     const bb_device_source *ctm = work->ctm[gpu];
     void *panel = nullptr;
-    BB_RETURN_IF_FAILED(take_panel(work, gpu, begin, &panel));
+    BB_RETURN_IF_FAILED(get_panel(work, gpu, begin, &panel));
     if (ctm != nullptr) {
         BB_RETURN_IF_FAILED(fill_truths(work, gpu, begin, width));
     }
@@ -306,7 +306,7 @@ bb_status add_part(projecting *work)
 }
 
 // M = B R on the first GPU, from R there or on the host.
-bb_status make_commands(const bb_residual_task *task, const projecting *work)
+bb_status compute_commands(const bb_residual_task *task, const projecting *work)
 {
     const bb_residual_scorer *s = work->scorer;
     void *uploaded = nullptr;
@@ -339,7 +339,7 @@ bb_status open_commands(const bb_residual_task *task, projecting *work)
         BB_RETURN_IF_FAILED(
             bb_residual_scorer_upload(gpu, nullptr, work->slopes * s->width, &work->block[g]));
     }
-    BB_RETURN_IF_FAILED(make_commands(task, work));
+    BB_RETURN_IF_FAILED(compute_commands(task, work));
     if (s->count > 1) { // M must be complete before the others copy it
         BB_RETURN_IF_FAILED(bb_residual_scorer_wait(s));
     }
@@ -461,7 +461,7 @@ bb_status add_cross(const weighing *work, void *sum)
 }
 
 // Applies the weights to the shared product.
-bb_status weigh_product(const weighing *work)
+bb_status apply_weights(const weighing *work)
 {
     const bb_residual_scorer *s = work->shared->scorer;
     const bb_index rows = work->shared->rows;
@@ -480,13 +480,13 @@ bb_status weigh_product(const weighing *work)
 }
 
 // P: the weighted product minus twice the cross term.
-bb_status weigh(const weighing *work)
+bb_status assemble(const weighing *work)
 {
     const bb_residual_scorer *s = work->shared->scorer;
     const bb_index rows = work->shared->rows;
     void *crossed = work->cross;
     BB_RETURN_IF_FAILED(bb_residual_scorer_use(&s->gpus[0]));
-    BB_RETURN_IF_FAILED(weigh_product(work));
+    BB_RETURN_IF_FAILED(apply_weights(work));
     if (is_bare(work->task)) {
         return add_cross(work, work->cee);
     }
@@ -508,7 +508,7 @@ bb_status weigh(const weighing *work)
     return multiply(s, last);
 }
 
-bb_status score_weighed(const bb_residual_task *task, const projecting *shared)
+bb_status score_weighted(const bb_residual_task *task, const projecting *shared)
 {
     const bb_residual_scorer *s = shared->scorer;
     weighing work = {};
@@ -517,7 +517,7 @@ bb_status score_weighed(const bb_residual_task *task, const projecting *shared)
     work.truths = task->ctm->rows;
     work.size = bb_residual_task_size(task);
     bb_status status = open_weighing(&work);
-    status = status == BB_OK ? weigh(&work) : status;
+    status = status == BB_OK ? assemble(&work) : status;
     status = status == BB_OK
                  ? bb_residual_scorer_fetch(s, work.cee, work.size * work.size, task->cee)
                  : status;
@@ -539,7 +539,7 @@ bb_status score_shared(bb_residual_scorer *s, bb_index count, const bb_residual_
     bb_status status = check_room(s, tasks, work.truths, size);
     status = status == BB_OK ? project(tasks, &work) : status;
     for (bb_index t = 0; t < count && status == BB_OK; ++t) {
-        status = score_weighed(&tasks[t], &work);
+        status = score_weighted(&tasks[t], &work);
     }
     close_projection(&work);
     return status;

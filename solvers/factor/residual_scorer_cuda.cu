@@ -106,8 +106,8 @@ bb_status queue_congruence(const bb_residual_scorer *s, bb_index rows, bb_index 
         s, bb_residual_scorer_product(work->half, weights, work->out, rows, rows, columns, true));
 }
 
-bb_status make_congruence(const bb_residual_scorer *s, bb_index rows, bb_index columns,
-                          const double *weights, const double *symmetric, multiplying *work)
+bb_status compute_congruence(const bb_residual_scorer *s, bb_index rows, bb_index columns,
+                             const double *weights, const double *symmetric, multiplying *work)
 {
     BB_RETURN_IF_FAILED(bb_residual_scorer_use(&s->gpus[0]));
     BB_RETURN_IF_FAILED(
@@ -135,7 +135,7 @@ struct slabs {
 };
 
 // Uses some rows of A and C at a time, with all of B.
-bb_status make_product(const bb_residual_scorer *s, slabs *work)
+bb_status compute_product(const bb_residual_scorer *s, slabs *work)
 {
     const bb_residual_gpu *gpu = s->gpus;
     const bb_row_product *product = &work->product;
@@ -289,7 +289,7 @@ bb_status bb_residual_scorer_congruence(bb_residual_scorer *scorer, bb_index row
                                         const double *weights, const double *symmetric, double *out)
 {
     multiplying work = {};
-    bb_status status = make_congruence(scorer, rows, columns, weights, symmetric, &work);
+    bb_status status = compute_congruence(scorer, rows, columns, weights, symmetric, &work);
     status =
         status == BB_OK ? bb_residual_scorer_fetch(scorer, work.out, rows * rows, out) : status;
     close_products(scorer, &work);
@@ -333,7 +333,7 @@ bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows,
                                       const bb_row_product *product, const void *resident)
 {
     slabs work = {*product, rows, resident, {}};
-    const bb_status status = make_product(scorer, &work);
+    const bb_status status = compute_product(scorer, &work);
     close_products(scorer, &work.blocks);
     return status;
 }

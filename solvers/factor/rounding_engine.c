@@ -44,7 +44,7 @@ static double scale_of(const sweep *work, bb_index column)
 }
 
 // Calls `enter` of the step for the block that ends with column `last`, if there is one.
-static void enter_block(const sweep *work, bb_index row, bb_index last)
+static void start_block(const sweep *work, bb_index row, bb_index last)
 {
     const bb_rounding_step *step = work->step;
     const bb_rounding_engine *engine = work->engine;
@@ -81,7 +81,7 @@ static void round_row(const sweep *work, bb_index row, bb_index first, bb_index 
         const double *factor = panel->diagonal + k * panel->width;
         const double pivot = factor[k];
         const double scale = scale_of(work, panel->first + k);
-        enter_block(work, row, panel->first + k);
+        start_block(work, row, panel->first + k);
         const double wanted = values[k] - scale * fed[k] / pivot;
         const double stored = work->step->round(work->step->context, row, panel->first + k, wanted);
         const double remainder = (stored - wanted) / scale * pivot;

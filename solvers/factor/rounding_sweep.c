@@ -9,8 +9,8 @@
 #include <math.h>
 
 static const double rounding_seconds = 1.2e-8; // time per value for a codec, on one core
-static const double panel_seconds =
-    2.5e-10; // time for the feedback of one column of its panel, on one core
+// Time for the feedback of one column of its panel, on one core.
+static const double panel_seconds = 2.5e-10;
 static const double library_bytes = 1.0e8; // memory of a cuBLAS handle
 
 // Panels are the factor's columns of tiles.
@@ -37,8 +37,8 @@ static bb_status begin_panel(void *context, bb_index index, bb_rounding_panel *o
 }
 
 // Feedback of the tile's columns to earlier columns, for some rows.
-static bb_status take_rows(void *context, const bb_rounding_panel *panel, bb_index begin,
-                           bb_index end)
+static bb_status receive_rows(void *context, const bb_rounding_panel *panel, bb_index begin,
+                              bb_index end)
 {
     const tiles *work = context;
     const bb_tile_matrix *factor = work->factor;
@@ -94,7 +94,7 @@ bb_status bb_rounding_sweep(const bb_tile_matrix *factor, const bb_rounding_step
                                        .panels = factor->tile_rows,
                                        .context = &work,
                                        .begin_panel = begin_panel,
-                                       .take_rows = take_rows,
+                                       .take_rows = receive_rows,
                                        .pivot = pivot_of,
                                        .column = column_of};
     BB_TRY(check_tiles(factor));

@@ -39,8 +39,8 @@ static bool apply_scale(const bb_matrix_source *source, const double *scale, bb_
 }
 
 // Failed convergence is no error, so that the rest of a study continues.
-static bb_status judge(const char *routine, const bb_matrix_source *source, lapack_int info,
-                       bb_index count, double *out)
+static bb_status check_convergence(const char *routine, const bb_matrix_source *source,
+                                   lapack_int info, bb_index count, double *out)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(info != LAPACK_WORK_MEMORY_ERROR && info != LAPACK_TRANSPOSE_MEMORY_ERROR, BB_MEMORY,
@@ -70,7 +70,7 @@ bb_status bb_spectrum_eigenvalues(const bb_matrix_source *source, const double *
     }
     // Two-stage reduction: most of the work to tridiagonal form is matrix products.
     info = LAPACKE_dsyevd_2stage(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, out);
-    BB_TRY(judge("dsyevd_2stage", source, info, n, out));
+    BB_TRY(check_convergence("dsyevd_2stage", source, info, n, out));
     for (bb_index i = 0; i < n / 2; ++i) {
         double minimum = out[i];
         out[i] = out[n - 1 - i];
@@ -83,8 +83,8 @@ done:
 
 bb_need bb_spectrum_need(bb_index n)
 {
-    static const double reduction_rate =
-        1.5e10; // operations per second of the reduction to tridiagonal form
+    // Operations per second of the reduction to tridiagonal form.
+    static const double reduction_rate = 1.5e10;
     const double rows = (double)n;
     return (bb_need){.host_bytes = sizeof(double) * rows * rows,
                      .seconds = 4.0 / 3.0 * rows * rows * rows / reduction_rate};
@@ -109,7 +109,7 @@ bb_status bb_spectrum_singular_values(const bb_matrix_source *source, const doub
     // values.
     info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', (lapack_int)columns, (lapack_int)rows, a,
                           (lapack_int)columns, out, &unused, 1, &unused, 1);
-    BB_TRY(judge("dgesdd", source, info, count, out));
+    BB_TRY(check_convergence("dgesdd", source, info, count, out));
 done:
     BB_RELEASE(&a);
     return status;

@@ -41,7 +41,7 @@ static int find_member(const member_list *list, const bb_program *program)
     return number;
 }
 
-static bb_status take_binding(member_list *list, const bb_binding *binding)
+static bb_status add_binding(member_list *list, const bb_binding *binding)
 {
     bb_status status = BB_OK;
     const bb_program *program = binding->program;
@@ -99,7 +99,7 @@ bb_status bb_assembled_sequence_create(bb_device *device, const bb_assembled_ste
     BB_TRY(BB_ZEROED(count, &list.members));
     BB_TRY(BB_ZEROED(count, &list.is_inside));
     for (bb_index i = 0; i < count; ++i) {
-        BB_TRY(take_binding(&list, steps[i].binding));
+        BB_TRY(add_binding(&list, steps[i].binding));
     }
     BB_TRY(
         bb_emission_sequence_create(targets[kind], list.members, list.count, &sequence->emission));

@@ -185,7 +185,7 @@ BB_CLONES static float mean_of(bb_index count, const float *values)
     return (float)(lane[0] / (double)count);
 }
 
-BB_CLONES static void take_out(bb_index count, float mean, float *x)
+BB_CLONES static void subtract_mean(bb_index count, float mean, float *x)
 {
     for (bb_index j = 0; j < count; ++j) {
         x[j] -= mean;
@@ -214,7 +214,7 @@ BB_CLONES static bool widen(bb_index count, const float *x, double *wide)
     return bad == 0;
 }
 
-static bool take_slopes(const bb_command_part *part)
+static bool prepare_slopes(const bb_command_part *part)
 {
     cpu_loop *cpu = part->state;
     const bb_index count = part->slope_count;
@@ -226,7 +226,7 @@ static bool take_slopes(const bb_command_part *part)
         float *group = cpu->x + cpu->begin[k];
         const bb_index size = cpu->begin[k + 1] - cpu->begin[k];
         cpu->mean[k] = mean_of(size, group);
-        take_out(size, cpu->mean[k], group);
+        subtract_mean(size, cpu->mean[k], group);
     }
     round_slopes(&part->rounding, count, cpu->x);
     return widen(count, cpu->x, cpu->wide);
@@ -292,7 +292,7 @@ BB_CLONES static void advance(bb_index count, double gain, const double *y, doub
     }
 }
 
-static void put_out(bb_command_part *part)
+static void write_commands(bb_command_part *part)
 {
     cpu_loop *cpu = part->state;
     const bb_index count = part->command_count;
@@ -318,7 +318,7 @@ static bb_status cpu_post(bb_command_part *part, int64_t release_ns)
     return BB_OK;
 }
 
-static bb_status cpu_take(bb_command_part *part, bb_command_frame *out)
+static bb_status cpu_receive(bb_command_part *part, bb_command_frame *out)
 {
     bb_status status = BB_OK;
     const cpu_loop *cpu = part->state;
@@ -327,7 +327,7 @@ static bb_status cpu_take(bb_command_part *part, bb_command_frame *out)
     do {
         ns[BB_COMMAND_SLOPES] = bb_clock_ns();
     } while (ns[BB_COMMAND_SLOPES] < release_ns);
-    *out = (bb_command_frame){.slopes_finite = take_slopes(part), .products_finite = true};
+    *out = (bb_command_frame){.slopes_finite = prepare_slopes(part), .products_finite = true};
     ns[BB_COMMAND_PRODUCT] = bb_clock_ns();
     if (out->slopes_finite) {
         BB_TRY(multiply(part));
@@ -340,7 +340,7 @@ static bb_status cpu_take(bb_command_part *part, bb_command_frame *out)
     if (out->slopes_finite && out->products_finite) {
         advance(part->command_count, part->gain, cpu->y, cpu->v);
     }
-    put_out(part);
+    write_commands(part);
     ns[BB_COMMAND_STAGES] = bb_clock_ns();
     for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
         out->seconds[stage] = 1e-9 * (double)(ns[stage + 1] - ns[stage]);
@@ -351,7 +351,8 @@ done:
     return status;
 }
 
-static const bb_command_twin cpu_twin = {cpu_open, NULL, cpu_post, cpu_take, cpu_reset, cpu_close};
+static const bb_command_twin cpu_twin = {cpu_open,    NULL,      cpu_post,
+                                         cpu_receive, cpu_reset, cpu_close};
 
 // Implementation for each kind of device; opencl has none.
 static const bb_command_twin *const twins[BB_DEVICE_KIND_COUNT] = {
@@ -364,7 +365,7 @@ static const bb_command_twin *twin_of(const bb_command_part *part)
     return twins[bb_device_kind_of(part->device)];
 }
 
-static void take_shape(const bb_command_system *system, bb_command_part *part)
+static void copy_shape(const bb_command_system *system, bb_command_part *part)
 {
     part->slope_count = bb_coded_operator_columns(system->operators[0]);
     part->group_count = system->group_count;
@@ -416,7 +417,7 @@ static bb_status open_part(bb_device *device, const bb_command_system *system,
     BB_TRY(check(system));
     BB_TRY(BB_ZEROED(1, &part));
     part->device = device;
-    take_shape(system, part);
+    copy_shape(system, part);
     BB_TRY(open_ring(device, part->slope_count, &part->slopes));
     BB_TRY(open_ring(device, part->command_count, &part->commands));
     BB_TRY(twin_of(part)->open(part, system));
@@ -451,12 +452,12 @@ done:
     return status;
 }
 
-static bb_status take_part(bb_command_part *part, bb_command_frame *out)
+static bb_status receive_part(bb_command_part *part, bb_command_frame *out)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(part->taken < part->posted, BB_INVALID,
                "no frame is pending: post one before receiving");
-    BB_TRY(twin_of(part)->take(part, out));
+    BB_TRY(twin_of(part)->receive(part, out));
     part->taken += 1;
 done:
     return status;
@@ -498,7 +499,7 @@ static bb_status read_clock(bb_command_part *part, int64_t *ahead_ns)
         bb_command_frame frame;
         memset(next_slopes(part), 0, (size_t)part->slope_count * sizeof(float));
         BB_TRY(post_part(part, 0));
-        BB_TRY(take_part(part, &frame));
+        BB_TRY(receive_part(part, &frame));
         const int64_t ahead = frame.end_ns - bb_clock_ns();
         *ahead_ns = ahead > *ahead_ns ? ahead : *ahead_ns;
     }
@@ -644,7 +645,7 @@ bb_status bb_command_loop_wait(bb_command_loop *loop, bb_command_frame *out)
     bool products_finite = true;
     for (int d = 0; d < loop->devices; ++d) {
         bb_command_frame frame;
-        BB_TRY(take_part(loop->parts[d], &frame));
+        BB_TRY(receive_part(loop->parts[d], &frame));
         frame.begin_ns -= loop->ahead_ns[d];
         frame.end_ns -= loop->ahead_ns[d];
         slopes_finite = slopes_finite && frame.slopes_finite;

@@ -62,8 +62,8 @@ typedef struct bb_command_rounding {
 /// outlive the loop.
 typedef struct bb_command_system {
     int matrix_count; ///< 1 to BB_COMMAND_MATRICES
-    bb_coded_operator *const
-        *operators;              ///< [matrix_count] with equal numbers of columns, on the device
+    /// [matrix_count] with equal numbers of columns, on the device.
+    bb_coded_operator *const *operators;
     const float *reference;      ///< [columns] NULL: zero
     bb_index group_count;        ///< 0: means remain in the slopes
     const bb_index *group_begin; ///< [group_count + 1] starts of groups that cover all columns

@@ -50,7 +50,7 @@ cuda_loop *state_of(const bb_command_part *loop)
     return static_cast<cuda_loop *>(loop->state);
 }
 
-bb_status take(const bb_command_part *loop, size_t bytes, void **out)
+bb_status allocate(const bb_command_part *loop, size_t bytes, void **out)
 {
     BB_RETURN_IF_FAILED(bb_device_allocate(loop->device, std::max<size_t>(bytes, 16), out));
     state_of(loop)->blocks.push_back(*out);
@@ -58,20 +58,21 @@ bb_status take(const bb_command_part *loop, size_t bytes, void **out)
 }
 
 template <class Value>
-bb_status take_values(const bb_command_part *loop, bb_index count, Value **out)
+bb_status allocate_values(const bb_command_part *loop, bb_index count, Value **out)
 {
     void *block = nullptr;
-    BB_RETURN_IF_FAILED(take(loop, static_cast<size_t>(count) * sizeof(Value), &block));
+    BB_RETURN_IF_FAILED(allocate(loop, static_cast<size_t>(count) * sizeof(Value), &block));
     *out = static_cast<Value *>(block);
     return BB_OK;
 }
 
 // Copies values to the device.
 template <class Value>
-bb_status put(const bb_command_part *loop, const Value *source, bb_index count, const Value **out)
+bb_status upload(const bb_command_part *loop, const Value *source, bb_index count,
+                 const Value **out)
 {
     Value *block = nullptr;
-    BB_RETURN_IF_FAILED(take_values(loop, count, &block));
+    BB_RETURN_IF_FAILED(allocate_values(loop, count, &block));
     if (count > 0) {
         BB_RETURN_IF_FAILED(bb_device_upload(loop->device, block, source,
                                              static_cast<size_t>(count) * sizeof(Value)));
@@ -82,7 +83,7 @@ bb_status put(const bb_command_part *loop, const Value *source, bb_index count, 
 }
 
 // Columns per block: those of a group, or as many as a small block can process.
-bb_status put_runs(const bb_command_part *loop, const bb_command_system *system)
+bb_status upload_runs(const bb_command_part *loop, const bb_command_system *system)
 {
     frame_view *view = &state_of(loop)->view;
     std::vector<bb_index> begin;
@@ -98,10 +99,10 @@ bb_status put_runs(const bb_command_part *loop, const bb_command_system *system)
         view->has_long_runs |= begin[k] - begin[k - 1] > thread_slopes * few_threads;
     }
     view->runs = static_cast<bb_index>(begin.size()) - 1;
-    return put(loop, begin.data(), view->runs + 1, &view->begin);
+    return upload(loop, begin.data(), view->runs + 1, &view->begin);
 }
 
-bb_status put_means(const bb_command_part *loop, const bb_command_system *system)
+bb_status upload_means(const bb_command_part *loop, const bb_command_system *system)
 {
     frame_view *view = &state_of(loop)->view;
     const bb_index groups = system->group_count;
@@ -120,20 +121,21 @@ bb_status put_means(const bb_command_part *loop, const bb_command_system *system
             }
         }
     }
-    BB_RETURN_IF_FAILED(put(loop, means.data(), static_cast<bb_index>(means.size()), &view->means));
-    BB_RETURN_IF_FAILED(put(loop, offset.data(), loop->command_count, &view->offset));
-    return put(loop, stride.data(), loop->command_count, &view->stride);
+    BB_RETURN_IF_FAILED(
+        upload(loop, means.data(), static_cast<bb_index>(means.size()), &view->means));
+    BB_RETURN_IF_FAILED(upload(loop, offset.data(), loop->command_count, &view->offset));
+    return upload(loop, stride.data(), loop->command_count, &view->stride);
 }
 
-bb_status put_scales(const bb_command_part *loop, const bb_command_system *system)
+bb_status upload_scales(const bb_command_part *loop, const bb_command_system *system)
 {
     frame_view *view = &state_of(loop)->view;
     std::vector<float> scales;
     for (int t = 0; t < loop->matrix_count; ++t) {
         scales.insert(scales.end(), system->scales[t], system->scales[t] + loop->slope_count);
     }
-    BB_RETURN_IF_FAILED(take_values(loop, loop->slope_count, &view->scaled));
-    return put(loop, scales.data(), static_cast<bb_index>(scales.size()), &view->scales);
+    BB_RETURN_IF_FAILED(allocate_values(loop, loop->slope_count, &view->scaled));
+    return upload(loop, scales.data(), static_cast<bb_index>(scales.size()), &view->scales);
 }
 
 format_rounding rounding_to(bb_format format)
@@ -284,22 +286,22 @@ bb_status cuda_open(bb_command_part *loop, const bb_command_system *system)
     view->steps = loop->rounding.steps;
     view->gain = loop->gain;
     if (system->reference != nullptr) {
-        BB_RETURN_IF_FAILED(put(loop, system->reference, view->columns, &view->reference));
+        BB_RETURN_IF_FAILED(upload(loop, system->reference, view->columns, &view->reference));
     }
-    BB_RETURN_IF_FAILED(put_runs(loop, system));
+    BB_RETURN_IF_FAILED(upload_runs(loop, system));
     if (view->groups > 0) {
-        BB_RETURN_IF_FAILED(put_means(loop, system));
+        BB_RETURN_IF_FAILED(upload_means(loop, system));
     }
     if (system->scales != nullptr) {
-        BB_RETURN_IF_FAILED(put_scales(loop, system));
+        BB_RETURN_IF_FAILED(upload_scales(loop, system));
     }
-    BB_RETURN_IF_FAILED(take_values(loop, view->groups, &view->mean));
-    BB_RETURN_IF_FAILED(take_values(loop, view->columns, &view->x));
-    BB_RETURN_IF_FAILED(take_values(loop, view->commands, &view->y));
-    BB_RETURN_IF_FAILED(take_values(loop, 2 * view->commands, &view->v));
-    BB_RETURN_IF_FAILED(take_values(loop, view->commands * view->delay, &view->late));
-    BB_RETURN_IF_FAILED(take_values(loop, 1, &view->now));
-    BB_RETURN_IF_FAILED(take_values(loop, 1, &view->frames));
+    BB_RETURN_IF_FAILED(allocate_values(loop, view->groups, &view->mean));
+    BB_RETURN_IF_FAILED(allocate_values(loop, view->columns, &view->x));
+    BB_RETURN_IF_FAILED(allocate_values(loop, view->commands, &view->y));
+    BB_RETURN_IF_FAILED(allocate_values(loop, 2 * view->commands, &view->v));
+    BB_RETURN_IF_FAILED(allocate_values(loop, view->commands * view->delay, &view->late));
+    BB_RETURN_IF_FAILED(allocate_values(loop, 1, &view->now));
+    BB_RETURN_IF_FAILED(allocate_values(loop, 1, &view->frames));
     BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &share_kernel, 1, loop));
     BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &capture_kernel, 1, loop));
     return bb_device_wait(loop->device);
@@ -341,7 +343,7 @@ bb_status await_report(bb_command_part *loop)
     return BB_OK;
 }
 
-bb_status cuda_take(bb_command_part *loop, bb_command_frame *out)
+bb_status cuda_receive(bb_command_part *loop, bb_command_frame *out)
 {
     BB_RETURN_IF_FAILED(await_report(loop));
     const volatile frame_report *report =
@@ -416,5 +418,5 @@ void cuda_close(bb_command_part *loop)
 
 } // namespace
 
-extern "C" const bb_command_twin bb_command_loop_cuda_twin = {cuda_open, cuda_arm,   cuda_post,
-                                                              cuda_take, cuda_reset, cuda_close};
+extern "C" const bb_command_twin bb_command_loop_cuda_twin = {cuda_open,    cuda_arm,   cuda_post,
+                                                              cuda_receive, cuda_reset, cuda_close};

@@ -29,10 +29,10 @@ struct bb_command_part {
 /// is called.
 typedef struct bb_command_twin {
     bb_status (*open)(bb_command_part *loop, const bb_command_system *system);
-    bb_status (*arm)(bb_command_part *loop);                         // NULL: nothing to queue
-    bb_status (*post)(bb_command_part *loop, int64_t release_ns);    // posts frame `posted`
-    bb_status (*take)(bb_command_part *loop, bb_command_frame *out); // receives frame `taken`
-    bb_status (*reset)(bb_command_part *loop);                       // also receives posted frames
+    bb_status (*arm)(bb_command_part *loop);                            // NULL: nothing to queue
+    bb_status (*post)(bb_command_part *loop, int64_t release_ns);       // posts frame `posted`
+    bb_status (*receive)(bb_command_part *loop, bb_command_frame *out); // receives frame `taken`
+    bb_status (*reset)(bb_command_part *loop); // also receives posted frames
     void (*close)(bb_command_part *loop);
 } bb_command_twin;
 

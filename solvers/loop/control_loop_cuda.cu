@@ -35,7 +35,7 @@ struct bb_control_loop {
 namespace
 {
 
-bb_status take(bb_control_loop *loop, size_t bytes, void **out)
+bb_status allocate(bb_control_loop *loop, size_t bytes, void **out)
 {
     BB_RETURN_IF_FAILED(bb_device_allocate(loop->device, std::max<size_t>(bytes, 16), out));
     loop->blocks.push_back(*out);
@@ -44,11 +44,11 @@ bb_status take(bb_control_loop *loop, size_t bytes, void **out)
 
 // Copies values to the device.
 template <class Value>
-bb_status put(bb_control_loop *loop, const Value *source, bb_index count, const Value **out)
+bb_status upload(bb_control_loop *loop, const Value *source, bb_index count, const Value **out)
 {
     void *block = nullptr;
     const size_t bytes = static_cast<size_t>(count) * sizeof(Value);
-    BB_RETURN_IF_FAILED(take(loop, bytes, &block));
+    BB_RETURN_IF_FAILED(allocate(loop, bytes, &block));
     if (count > 0) {
         BB_RETURN_IF_FAILED(bb_device_upload(loop->device, block, source, bytes));
         BB_RETURN_IF_FAILED(bb_device_wait(loop->device));
@@ -57,7 +57,7 @@ bb_status put(bb_control_loop *loop, const Value *source, bb_index count, const 
     return BB_OK;
 }
 
-bb_status put_sliced(bb_control_loop *loop, const bb_sliced_rows *rows, device_rows *out)
+bb_status upload_sliced(bb_control_loop *loop, const bb_sliced_rows *rows, device_rows *out)
 {
     const bb_index entries = static_cast<bb_index>(rows->slice_start[rows->slices]) * BB_SLICE;
     const bb_index apart = rows->long_rows > 0 ? rows->long_start[rows->long_rows] : 0;
@@ -65,23 +65,23 @@ bb_status put_sliced(bb_control_loop *loop, const bb_sliced_rows *rows, device_r
     out->rows = rows->rows;
     out->slices = rows->slices;
     out->long_rows = rows->long_rows;
-    BB_RETURN_IF_FAILED(put(loop, rows->slice_start, rows->slices + 1, &out->slice_start));
-    BB_RETURN_IF_FAILED(put(loop, rows->apart, rows->slices, &out->apart));
-    BB_RETURN_IF_FAILED(put(loop, rows->column, entries, &out->column));
-    BB_RETURN_IF_FAILED(put(loop, rows->value, entries, &out->value));
-    BB_RETURN_IF_FAILED(put(loop, rows->long_row, rows->long_rows, &out->long_row));
-    BB_RETURN_IF_FAILED(put(loop, rows->long_start, rows->long_rows + 1, &out->long_start));
-    BB_RETURN_IF_FAILED(put(loop, rows->long_column, apart, &out->long_column));
-    return put(loop, rows->long_value, apart, &out->long_value);
+    BB_RETURN_IF_FAILED(upload(loop, rows->slice_start, rows->slices + 1, &out->slice_start));
+    BB_RETURN_IF_FAILED(upload(loop, rows->apart, rows->slices, &out->apart));
+    BB_RETURN_IF_FAILED(upload(loop, rows->column, entries, &out->column));
+    BB_RETURN_IF_FAILED(upload(loop, rows->value, entries, &out->value));
+    BB_RETURN_IF_FAILED(upload(loop, rows->long_row, rows->long_rows, &out->long_row));
+    BB_RETURN_IF_FAILED(upload(loop, rows->long_start, rows->long_rows + 1, &out->long_start));
+    BB_RETURN_IF_FAILED(upload(loop, rows->long_column, apart, &out->long_column));
+    return upload(loop, rows->long_value, apart, &out->long_value);
 }
 
-bb_status put_rows(bb_control_loop *loop, const bb_csr *csr, device_rows *out, double *bytes)
+bb_status upload_rows(bb_control_loop *loop, const bb_csr *csr, device_rows *out, double *bytes)
 {
     bb_sliced_rows rows = {};
     bb_status status = bb_sliced_rows_of(csr, &rows);
     if (status == BB_OK) {
         *bytes = bb_sliced_rows_bytes(&rows);
-        status = put_sliced(loop, &rows, out);
+        status = upload_sliced(loop, &rows, out);
     }
     bb_sliced_rows_release(&rows);
     return status;
@@ -119,11 +119,11 @@ done:
 }
 
 // Copies b to the device in fp32.
-bb_status put_diagonal(bb_control_loop *loop, const bb_loop_system *system)
+bb_status upload_diagonal(bb_control_loop *loop, const bb_loop_system *system)
 {
     std::vector<float> narrow(static_cast<size_t>(system->a->rows));
     std::copy(system->b, system->b + system->a->rows, narrow.begin());
-    return put(loop, narrow.data(), system->a->rows, &loop->view.b);
+    return upload(loop, narrow.data(), system->a->rows, &loop->view.b);
 }
 
 bb_status build(bb_control_loop *loop, const bb_loop_system *system)
@@ -134,29 +134,29 @@ bb_status build(bb_control_loop *loop, const bb_loop_system *system)
     double w_bytes = 0.0;
     void *block = nullptr;
     loop_view *view = &loop->view;
-    BB_RETURN_IF_FAILED(put_rows(loop, system->a, &view->a, &a_bytes));
-    BB_RETURN_IF_FAILED(put_rows(loop, system->w, &view->w, &w_bytes));
+    BB_RETURN_IF_FAILED(upload_rows(loop, system->a, &view->a, &a_bytes));
+    BB_RETURN_IF_FAILED(upload_rows(loop, system->w, &view->w, &w_bytes));
     if (view->w.long_rows > 0) {
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
                              "control loop: a row of W has more than %d entries",
                              static_cast<int>(BB_SLICED_LONG));
     }
-    BB_RETURN_IF_FAILED(put_diagonal(loop, system));
+    BB_RETURN_IF_FAILED(upload_diagonal(loop, system));
     for (float *&state : loop->states) {
-        BB_RETURN_IF_FAILED(take(loop, n * sizeof(float), &block));
+        BB_RETURN_IF_FAILED(allocate(loop, n * sizeof(float), &block));
         state = static_cast<float *>(block);
     }
-    BB_RETURN_IF_FAILED(take(loop, static_cast<size_t>(loop->cells) * sizeof(float), &block));
+    BB_RETURN_IF_FAILED(allocate(loop, static_cast<size_t>(loop->cells) * sizeof(float), &block));
     view->x = static_cast<float *>(block);
     BB_RETURN_IF_FAILED(
-        take(loop, axes * static_cast<size_t>(loop->window_rows) * sizeof(double), &block));
+        allocate(loop, axes * static_cast<size_t>(loop->window_rows) * sizeof(double), &block));
     view->y = static_cast<double *>(block);
     BB_RETURN_IF_FAILED(
-        take(loop, axes * static_cast<size_t>(loop->points) * sizeof(double), &block));
+        allocate(loop, axes * static_cast<size_t>(loop->points) * sizeof(double), &block));
     view->z = static_cast<double *>(block);
-    BB_RETURN_IF_FAILED(take(loop, sizeof(loop_now), &block));
+    BB_RETURN_IF_FAILED(allocate(loop, sizeof(loop_now), &block));
     view->now = static_cast<loop_now *>(block);
-    BB_RETURN_IF_FAILED(take(loop, sizeof(unsigned long long), &block));
+    BB_RETURN_IF_FAILED(allocate(loop, sizeof(unsigned long long), &block));
     view->steps = static_cast<unsigned long long *>(block);
     BB_RETURN_IF_FAILED(bb_device_zero(loop->device, view->steps, sizeof(unsigned long long)));
     view->axes = loop->axes;
@@ -271,7 +271,7 @@ bb_status check_number(const bb_control_loop *loop, bb_index period)
     return BB_OK;
 }
 
-bb_status put_period(bb_control_loop *loop, const bb_loop_period *period)
+bb_status upload_period(bb_control_loop *loop, const bb_loop_period *period)
 {
     const bb_index light = period->light_steps;
     period_view view = {};
@@ -290,15 +290,16 @@ bb_status put_period(bb_control_loop *loop, const bb_loop_period *period)
         std::copy(loop_output.weight, loop_output.weight + 4, output[k].weight);
     }
     view.light_steps = static_cast<int>(light);
-    BB_RETURN_IF_FAILED(put(loop, period->input_begin, light + 1, &view.input_begin));
+    BB_RETURN_IF_FAILED(upload(loop, period->input_begin, light + 1, &view.input_begin));
     BB_RETURN_IF_FAILED(
-        put(loop, period->input_where, period->input_begin[light], &view.input_where));
-    BB_RETURN_IF_FAILED(put(loop, input.data(), static_cast<bb_index>(input.size()), &view.input));
-    BB_RETURN_IF_FAILED(put(loop, window, light, &view.window));
-    BB_RETURN_IF_FAILED(put(loop, output_begin, light + 1, &view.output_begin));
+        upload(loop, period->input_where, period->input_begin[light], &view.input_where));
     BB_RETURN_IF_FAILED(
-        put(loop, output.data(), static_cast<bb_index>(output.size()), &view.output));
-    BB_RETURN_IF_FAILED(put(loop, &view, 1, &device_view));
+        upload(loop, input.data(), static_cast<bb_index>(input.size()), &view.input));
+    BB_RETURN_IF_FAILED(upload(loop, window, light, &view.window));
+    BB_RETURN_IF_FAILED(upload(loop, output_begin, light + 1, &view.output_begin));
+    BB_RETURN_IF_FAILED(
+        upload(loop, output.data(), static_cast<bb_index>(output.size()), &view.output));
+    BB_RETURN_IF_FAILED(upload(loop, &view, 1, &device_view));
     host_period kept = {
         period->set, light, light + period->dark_steps, {}, const_cast<period_view *>(device_view)};
     if (period->set >= 0) {
@@ -357,7 +358,7 @@ extern "C" void bb_control_loop_destroy(bb_control_loop **loop)
 extern "C" bb_status bb_control_loop_add(bb_control_loop *loop, const bb_loop_period *period)
 {
     BB_RETURN_IF_FAILED(check_period(loop, period));
-    return put_period(loop, period);
+    return upload_period(loop, period);
 }
 
 extern "C" bb_status bb_control_loop_use(bb_control_loop *loop, bb_index period, bb_index set)

@@ -52,8 +52,8 @@ struct loop_now {
 struct loop_report {
     unsigned long long done; // completed steps since creation
     unsigned long long clock;
-    unsigned long long stamps[BB_LOOP_KEPT]
-                             [BB_LOOP_STAGES]; // of step k at index k mod BB_LOOP_KEPT
+    // Stamps of step k are at index k mod BB_LOOP_KEPT.
+    unsigned long long stamps[BB_LOOP_KEPT][BB_LOOP_STAGES];
 };
 
 // Arguments of every kernel of a step.

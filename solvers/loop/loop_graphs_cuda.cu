@@ -59,7 +59,7 @@ bb_status capture(bb_queue *on, bb_index, bb_index, void *arguments)
 
 const bb_kernel capture_kernel = {"graph capture of a control loop", 1, {nullptr, capture}};
 
-bb_status take_graph(capturing *step, cudaGraphExec_t *out)
+bb_status capture_step(capturing *step, cudaGraphExec_t *out)
 {
     BB_RETURN_IF_FAILED(bb_device_launch(step->system->device, &capture_kernel, 1, step));
     *out = step->plan;
@@ -78,8 +78,8 @@ bb_status capture_graphs(const graph_system &system, loop_graphs *graphs)
     for (int parity = 0; parity < 2; ++parity) {
         capturing dark = {&system, DARK, 0, 0, parity, nullptr};
         capturing heat = {&system, HEAT, 0, 0, parity, nullptr};
-        BB_RETURN_IF_FAILED(take_graph(&dark, &graphs->dark[parity]));
-        BB_RETURN_IF_FAILED(take_graph(&heat, &graphs->heat[parity]));
+        BB_RETURN_IF_FAILED(capture_step(&dark, &graphs->dark[parity]));
+        BB_RETURN_IF_FAILED(capture_step(&heat, &graphs->heat[parity]));
     }
     return BB_OK;
 }
@@ -95,7 +95,7 @@ bb_status capture_light(const graph_system &system, bb_index set,
             if (graphs->light.count(key) == 0) {
                 capturing light = {&system, LIGHT, set, row, parity, nullptr};
                 cudaGraphExec_t plan = nullptr;
-                BB_RETURN_IF_FAILED(take_graph(&light, &plan));
+                BB_RETURN_IF_FAILED(capture_step(&light, &plan));
                 graphs->light[key] = plan;
                 captured = true;
             }

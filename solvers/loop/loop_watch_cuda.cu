@@ -9,7 +9,7 @@ namespace control_loop
 namespace
 {
 
-bb_status take_report(bb_queue *, bb_index, bb_index, void *arguments)
+bb_status allocate_report(bb_queue *, bb_index, bb_index, void *arguments)
 {
     loop_watch *watch = static_cast<loop_watch *>(arguments);
     void *on_device = nullptr;
@@ -55,7 +55,7 @@ bb_status launch_clock(bb_queue *stream, bb_index, bb_index, void *arguments)
                        bb_queue_stream(stream));
 }
 
-const bb_kernel report_kernel = {"report memory of a control loop", 1, {nullptr, take_report}};
+const bb_kernel report_kernel = {"report memory of a control loop", 1, {nullptr, allocate_report}};
 const bb_kernel query_kernel = {"step of a control loop", 1, {nullptr, query}};
 const bb_kernel hold_kernel = {"timed wait of a control loop", 1, {nullptr, launch_hold}};
 const bb_kernel clock_kernel = {"device clock of a control loop", 1, {nullptr, launch_clock}};

@@ -40,12 +40,12 @@ struct bb_coded_operator {
     bb_device_matrix *there; // the matrix on a GPU, NULL on the cpu
     void *device_x;          // [columns] in the multiply format on a GPU
     void *device_y;          // [rows] on a GPU
-    bb_assembled_product
-        *assembled; // replaces all of the above: product by a kernel of the kernel language
+    // Replaces all of the above: product by a kernel of the kernel language.
+    bb_assembled_product *assembled;
 };
 
 // Multiplies vectors by the matrix.
-static bb_status take_vectors(bb_coded_operator *operation)
+static bb_status allocate_vectors(bb_coded_operator *operation)
 {
     bb_status status = BB_OK;
     size_t word = (size_t)bb_format_describe(operation->arithmetic.multiply)->bytes;
@@ -135,7 +135,7 @@ bb_status bb_coded_operator_create_rows(bb_device *device, const bb_coded_matrix
     operation->rows = rows;
     if (bb_device_kind_of(device) != BB_DEVICE_CPU) {
         BB_TRY(bb_device_matrix_create(device, matrix, row, rows, &operation->there));
-        BB_TRY(take_vectors(operation));
+        BB_TRY(allocate_vectors(operation));
         operation->matrix = NULL;
     }
     *out = operation;
@@ -156,7 +156,7 @@ bb_status bb_coded_operator_of_device_matrix(bb_device *device, bb_device_matrix
     operation->finite = shape->finite;
     operation->there = *matrix;
     *matrix = NULL;
-    BB_TRY(take_vectors(operation));
+    BB_TRY(allocate_vectors(operation));
     *out = operation;
     operation = NULL;
 done:
@@ -253,7 +253,7 @@ static bb_status multiply_blocks(const bb_coded_operator *operation, bb_index ro
 }
 
 // Rounds x if products are in fp32; returns true if they are certain to be finite.
-static bool take_x(const bb_coded_operator *operation, const double *x)
+static bool round_x(const bb_coded_operator *operation, const double *x)
 {
     return operation->x_f32 != NULL && narrow_x(x, operation->columns, operation->x_f32) &&
            operation->finite;
@@ -269,7 +269,7 @@ static bb_status multiply_words(const bb_coded_operator *operation, bb_index row
                               .columns = operation->columns,
                               .x = x,
                               .x_f32 = operation->x_f32,
-                              .finite = take_x(operation, x),
+                              .finite = round_x(operation, x),
                               .y = y};
     return bb_device_launch(operation->device, &kernel, rows, &plain);
 }
@@ -284,7 +284,7 @@ static bb_piece_product pieces_of(const bb_coded_operator *operation, bb_index r
                               .rows = rows,
                               .x = x,
                               .x_f32 = operation->x_f32,
-                              .finite = take_x(operation, x),
+                              .finite = round_x(operation, x),
                               .y = y};
 }
 
@@ -405,7 +405,7 @@ bool bb_coded_operator_has_limbs(const bb_codec_config *storage)
 
 // Infinities of a matrix would be multiplied by zero limbs; only plain words can contain
 // infinities.
-static bool takes_limbs(const bb_coded_operator *operation)
+static bool uses_limbs(const bb_coded_operator *operation)
 {
     const bool never_infinite = operation->finite || operation->form.kind != BB_FORM_WORDS;
     const bb_coded_stream *stream =
@@ -419,7 +419,7 @@ static bb_stream_sums sums_of(const bb_coded_operator *operation)
     const bb_gemv_arithmetic *arithmetic = &operation->arithmetic;
     return arithmetic->multiply == BB_FORMAT_FP64     ? BB_STREAM_WIDE
            : arithmetic->accumulate == BB_FORMAT_FP32 ? BB_STREAM_NARROW
-           : takes_limbs(operation)                   ? BB_STREAM_LIMBS
+           : uses_limbs(operation)                    ? BB_STREAM_LIMBS
            : operation->run > 1                       ? BB_STREAM_RUNS
                                                       : BB_STREAM_EACH;
 }

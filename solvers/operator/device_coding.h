@@ -26,9 +26,9 @@ typedef struct bb_device_coding {
     bb_row_scale scale;
     const bb_matrix_layout *layout;
     const double *values; ///< [layout rows][layout columns] on the device
-    const double
-        *factors; ///< [layout rows] on the host, factors of a rounding sample (precision/draw.h):
-                  ///< rows are encoded times their factor and compared without it; NULL: none
+    /// [layout rows] on the host, factors of a rounding sample (precision/draw.h): rows are encoded
+    /// times their factor and compared without it; NULL: none.
+    const double *factors;
 } bb_device_coding;
 
 /// Stored bytes as counted by bb_coded_matrix_bytes, counts of values, and errors of all values.

@@ -309,8 +309,8 @@ size_t bb_device_matrix_bytes(const bb_device_matrix *matrix, bb_stream_sums sum
 
 bool bb_device_matrix_alike(const bb_device_matrix *one, const bb_device_matrix *other)
 {
-    const bool rows =
-        one->stream != NULL || one->first == other->first; // row read through `row_at`
+    // Forms that copy whole matrices must start at the same row.
+    const bool rows = one->stream != NULL || one->first == other->first;
     return one->form == other->form && rows && one->form->alike(one, other);
 }
 

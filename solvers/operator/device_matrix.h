@@ -53,9 +53,9 @@ typedef struct bb_device_product {
     bb_stream_sums sums;
     bb_index run; ///< length of a run for BB_STREAM_RUNS
     bb_index row; ///< first row
-    const int32_t
-        *row_at;   ///< device address read instead of `row`; NULL: use `row`. Needs rows of tiles
-    const void *x; ///< on the device, in the format of the products, aligned to 16 bytes
+    /// Device address read instead of `row`; NULL: use `row`. Needs rows of tiles.
+    const int32_t *row_at;
+    const void *x;    ///< on the device, in the format of the products, aligned to 16 bytes
     double *const *y; ///< [count] of [rows] on the device, with the scales removed
 } bb_device_product;
 

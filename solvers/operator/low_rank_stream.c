@@ -33,7 +33,7 @@ static totals after(const totals *before, const bb_low_rank_band *band,
                     before->items + (size_t)bb_low_rank_items(band, mesh, NULL)};
 }
 
-static bb_status take_memory(bb_low_rank_stream *stream, const totals *all)
+static bb_status allocate_memory(bb_low_rank_stream *stream, const totals *all)
 {
     bb_status status = BB_OK;
     const size_t spare = 16; // allocations must not be empty
@@ -109,7 +109,7 @@ static bb_status upload(bb_low_rank_stream *stream, const bb_coded_matrix *matri
         sums = after(&sums, band, mesh);
     }
     stream->first_item[stream->bands] = (uint32_t)sums.items;
-    BB_TRY(take_memory(stream, &sums));
+    BB_TRY(allocate_memory(stream, &sums));
     sums = (totals){0};
     for (bb_index b = 0; b < stream->bands; ++b) {
         const bb_low_rank_band *band = bb_coded_matrix_low_rank_band(matrix, b);

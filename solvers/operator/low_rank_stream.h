@@ -61,8 +61,8 @@ typedef struct bb_low_rank_task {
     bb_stream_sums sums; ///< a run has 8 products
     int count;
     int cells; ///< of the largest tile
-    uint32_t first_items[BB_LOW_RANK_JOBS +
-                         1]; ///< thread blocks of the preceding jobs, set by the launch
+    /// Thread blocks of the preceding jobs, set by the launch.
+    uint32_t first_items[BB_LOW_RANK_JOBS + 1];
     uint32_t first_rows[BB_LOW_RANK_JOBS + 1];
     bb_low_rank_job jobs[BB_LOW_RANK_JOBS];
 } bb_low_rank_task;

@@ -177,7 +177,7 @@ static path_counts path_counts_of(const encoding *work)
                          groups * task->count[2] * rows};
 }
 
-static bb_status take_paths(encoding *work)
+static bb_status read_paths(encoding *work)
 {
     bb_status status = BB_OK;
     bb_transform_encoding *task = &work->task;
@@ -225,7 +225,7 @@ done:
     return status;
 }
 
-static bb_status take_workspace(encoding *work)
+static bb_status allocate_workspace(encoding *work)
 {
     bb_status status = BB_OK;
     bb_transform_encoding *task = &work->task;
@@ -242,7 +242,7 @@ static bb_status take_workspace(encoding *work)
     task->records = work->places;
     task->used = work->used;
     if (work->certificates != NULL) {
-        BB_TRY(take_paths(work));
+        BB_TRY(read_paths(work));
     }
     task->tally = work->tally_there;
 done:
@@ -386,7 +386,7 @@ bb_status bb_transform_encoder_encode(bb_device *device, const bb_device_coding 
     encoding work = {.device = device, .coding = coding, .certificates = certificates};
     *out = NULL;
     BB_TRY(start(&work));
-    BB_TRY(take_workspace(&work));
+    BB_TRY(allocate_workspace(&work));
     BB_TRY(encode_blocks(&work));
     *loss = (bb_coding_loss){.non_finite = (double)work.tally.non_finite};
     BB_TRY(bb_stream_encoder_collect(device, work.totals, coding->layout->rows, &loss->norms,

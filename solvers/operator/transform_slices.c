@@ -73,8 +73,8 @@ static bb_index find(const builder *work, bb_index band, bb_index across, bb_ind
             return -1;
         }
         while (bb_transform_next(&reader)) {
-            for (int i = 0; i < reader.count;
-                 ++i) { // no branch: most are 0, so it would be mispredicted
+            // No branch: most are 0, so it would be mispredicted.
+            for (int i = 0; i < reader.count; ++i) {
                 work->found[count] =
                     (entry){reader.order[i].row, (uint32_t)j * shape->cells + reader.order[i].cell,
                             reader.quotient[i]};

@@ -312,8 +312,8 @@ typedef struct bb_transform_job {
     const uint32_t *chunks; ///< [][4]
     const bb_transform_slice *slices;
     const uint32_t *lanes; ///< [slices][32]
-    const uint32_t
-        *firsts;   ///< [bands][panels + 1] first slice of a panel, from the first band used
+    /// [bands][panels + 1] first slice of a panel, from the first band used.
+    const uint32_t *firsts;
     double *parts; ///< workspace: [blocks][part_pitch]
     double *y;     ///< [rows]
     double step;

@@ -79,7 +79,7 @@ done:
 
 // Discards copies that nobody read; they may still be in flight and do not belong to the next
 // result.
-static bb_status drop_fetched(bb_unwrap *unwrap)
+static bb_status discard_fetched(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
     if (unwrap->fetched) {
@@ -130,7 +130,7 @@ void bb_unwrap_destroy(bb_unwrap **unwrap)
     }
     bb_status_record record; // of an earlier failure
     bb_status_save(&record);
-    if (drop_fetched(*unwrap) != BB_OK) {
+    if (discard_fetched(*unwrap) != BB_OK) {
         bb_log_warning("copying the result of the unwrapper failed: %s", bb_status_message());
     }
     bb_status_restore(&record);
@@ -147,10 +147,10 @@ bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_inde
                        bool on_device)
 {
     const double points = (double)columns * (double)rows;
-    const double framed =
-        ((double)columns + 6.0) * ((double)rows + 4.0); // including the margins of the grids
-    const double cycle_s = 6e-8, compile_s = 1.0;       // of one point; and fixed
-    double words = 0.0;                                 // bytes per point of all fields
+    // Including the margins of the grids.
+    const double framed = ((double)columns + 6.0) * ((double)rows + 4.0);
+    const double cycle_s = 6e-8, compile_s = 1.0; // of one point; and fixed
+    double words = 0.0;                           // bytes per point of all fields
     for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
         static const double fields[BB_UNWRAP_SLOTS] = {[BB_UNWRAP_GRADIENT] = 18.0,
                                                        [BB_UNWRAP_SMOOTHER] = 7.0,
@@ -293,7 +293,7 @@ done:
 }
 
 // Phase congruent with the wrapped one and nearest to the solution.
-static bb_status make_congruent(bb_unwrap *unwrap)
+static bb_status compute_congruent(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_unwrap_step_run(&unwrap->settle));
@@ -364,7 +364,7 @@ static bb_status queue_cycle(void *unwrap)
 
 static bb_status queue_congruence(void *unwrap)
 {
-    return make_congruent(unwrap);
+    return compute_congruent(unwrap);
 }
 
 // The first call records the graph of the section.
@@ -496,8 +496,8 @@ static bb_status solve(bb_unwrap *unwrap, bb_unwrap_section loading, bb_index cy
     BB_TRY(run_section(unwrap, loading));
     if (is_first) {
         unwrap->descends = can_descend(unwrap) && is_winding(unwrap);
-        unwrap->descent.bound.widest =
-            0.0; // discard trees of an earlier phase: results must not depend on it
+        // Discard trees of an earlier phase: results must not depend on it.
+        unwrap->descent.bound.widest = 0.0;
         BB_TRY(bb_device_zero(device, solution->block, solution->bytes));
     }
     if (!unwrap->descends) {
@@ -532,7 +532,7 @@ done:
 }
 
 // Stores the first phase and its jumps as the best so far.
-static bb_status keep_first(bb_unwrap *unwrap, double *jumps)
+static bb_status store_first(bb_unwrap *unwrap, double *jumps)
 {
     bb_status status = BB_OK;
     BB_TRY(count_jumps(unwrap, jumps));
@@ -543,7 +543,7 @@ done:
 }
 
 // Replaces the best phase by one with fewer jumps.
-static bb_status keep_better(bb_unwrap *unwrap, double *jumps)
+static bb_status update_best(bb_unwrap *unwrap, double *jumps)
 {
     bb_status status = BB_OK;
     BB_TRY(count_jumps(unwrap, jumps));
@@ -568,7 +568,7 @@ static bb_status reweight_once(bb_unwrap *unwrap, bb_index round, double *jumps,
     BB_TRY(bb_device_download(device, &changed, unwrap->changed.block, sizeof changed));
     report->changed = (bb_index)changed;
     if (report->changed > 0) {
-        BB_TRY(keep_better(unwrap, jumps));
+        BB_TRY(update_best(unwrap, jumps));
     }
     ++report->reweighted;
 done:
@@ -588,7 +588,7 @@ static bb_status reweight(bb_unwrap *unwrap, bb_unwrap_report *report)
     const bb_index rounds = unwrap->config.method.reweight;
     double least = 0.0, last = 0.0, jumps = 0.0; // J of the best, the last and the new phase
     if (rounds > 0) {
-        BB_TRY(keep_first(unwrap, &least));
+        BB_TRY(store_first(unwrap, &least));
         last = least;
         report->converged = unwrap->is_solved;
     }
@@ -629,7 +629,7 @@ bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
     bb_status status = BB_OK;
     const double start = bb_clock_seconds();
     *report = (bb_unwrap_report){.jumps = NAN};
-    BB_TRY(drop_fetched(unwrap));
+    BB_TRY(discard_fetched(unwrap));
     BB_TRY(upload(unwrap, wrapped, &unwrap->wrapped));
     BB_TRY(run_section(unwrap, BB_SECTION_PREPARE));
     BB_TRY(solve(unwrap, BB_SECTION_FIRST_LOAD, unwrap->config.method.cycles, report));
@@ -728,15 +728,15 @@ bb_status bb_unwrap_queue(bb_unwrap *unwrap)
     BB_TRY(create_reweights(unwrap));
     BB_TRY(prepare(unwrap));
     BB_TRY(queue_solve(unwrap, &unwrap->first_divergence, method->cycles));
-    BB_TRY(make_congruent(unwrap));
+    BB_TRY(compute_congruent(unwrap));
     if (method->reweight > 0) {
-        BB_TRY(keep_first(unwrap, NULL));
+        BB_TRY(store_first(unwrap, NULL));
     }
     for (bb_index i = 0; i < method->reweight; ++i) {
         BB_TRY(bb_unwrap_step_run(&unwrap->reweights[i]));
         BB_TRY(queue_solve(unwrap, &unwrap->divergence, method->reweight_cycles));
-        BB_TRY(make_congruent(unwrap));
-        BB_TRY(keep_better(unwrap, NULL));
+        BB_TRY(compute_congruent(unwrap));
+        BB_TRY(update_best(unwrap, NULL));
     }
     if (method->reweight > 0) {
         BB_TRY(bb_unwrap_step_run(&unwrap->give));

@@ -51,8 +51,8 @@ typedef struct bb_unwrap_report {
     double rejected_share; ///< share of rejected edges; NaN if there are no edges
     bb_index cycles;       ///< V-cycles and steps of conjugate gradients, in total
     bb_index reweighted;   ///< number of reweightings
-    bb_index
-        changed;  ///< points where the last phase differs from the best one; 0 without reweighting
+    /// Points where the last phase differs from the best one; 0 without reweighting.
+    bb_index changed;
     double jumps; ///< J of the result (step 5); NaN without reweighting
     /// True if the least-squares solve of the result converged, judged by its corrections, or if
     /// reweighting found a phase without jumps.

@@ -460,7 +460,7 @@ done:
 }
 
 // Energy of the solution; leaves the residual in f.
-static bb_status take_residual(bb_unwrap_descent *descent, double *energy)
+static bb_status compute_residual(bb_unwrap_descent *descent, double *energy)
 {
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(descent->grids->context);
@@ -476,7 +476,7 @@ done:
 // Updates the trees for the weights of the grids, by re-measuring old trees or building new ones.
 // `next` is the value of r B r below which their bound can be tolerable: the bound is at most the
 // energy of the error times the widest resistance.
-static bb_status take_trees(bb_unwrap_descent *descent, bool are_new, double *next)
+static bb_status update_trees(bb_unwrap_descent *descent, bool are_new, double *next)
 {
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(descent->grids->context);
@@ -533,7 +533,7 @@ static bb_status descend(bb_unwrap_descent *descent, double energy, bb_index *st
     for (size_t i = 0; i < sizeof zeros / sizeof zeros[0]; ++i) {
         BB_TRY(bb_device_zero(device, zeros[i]->block, zeros[i]->bytes));
     }
-    BB_TRY(take_trees(descent, descent->bound.widest == 0.0, &next));
+    BB_TRY(update_trees(descent, descent->bound.widest == 0.0, &next));
     for (int i = 1; i <= BB_UNWRAP_DESCENT_STEPS && goes_on; ++i) {
         const bool is_due = i % PATIENCE == 0;
         double left = 0.0, error = 0.0;
@@ -543,7 +543,7 @@ static bb_status descend(bb_unwrap_descent *descent, double energy, bb_index *st
         first = first == 0 && (is_due || left <= enough * energy) ? i : first;
         ++*steps;
         if (goes_on && descent->has_old_trees && first > 0 && i == first + TREE_STEPS) {
-            BB_TRY(take_trees(descent, true, &next));
+            BB_TRY(update_trees(descent, true, &next));
         }
         if (goes_on && (is_due || left <= fmin(enough * energy, next))) {
             BB_TRY(bound_error(descent, &error));
@@ -564,7 +564,7 @@ bb_status bb_unwrap_descent_solve(bb_unwrap_descent *descent, const bb_unwrap_st
     double energy = 0.0;
     BB_TRY(bb_unwrap_step_run(&descent->start));
     BB_TRY(bb_kernel_launch_queue(divergence->launch)); // without rounding
-    BB_TRY(take_residual(descent, &energy));
+    BB_TRY(compute_residual(descent, &energy));
     BB_TRY(descend(descent, energy, steps, reached));
 done:
     return status;
@@ -578,7 +578,7 @@ bb_status bb_unwrap_descent_run(bb_unwrap_descent *descent, const bb_unwrap_step
     double energy = 0.0, left = 0.0;
     BB_TRY(bb_unwrap_descent_solve(descent, divergence, steps, converged));
     BB_TRY(bb_unwrap_step_run(divergence));
-    BB_TRY(take_residual(descent, &energy));
+    BB_TRY(compute_residual(descent, &energy));
     BB_TRY(bb_unwrap_grids_precondition(descent->grids));
     BB_TRY(run_inner(&descent->residual));
     BB_TRY(bb_device_download(device, &left, descent->pr.block, sizeof left));

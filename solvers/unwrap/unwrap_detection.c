@@ -8,8 +8,8 @@
 struct bb_unwrap_detection {
     bb_kernel_context *context;
     bb_index columns, rows;
-    bb_unwrap_field pairs,
-        pixels; // pixels as 32-bit words of two (one more if odd), and as separate values
+    // Pixels as 32-bit words of two (one more if odd), and as separate values.
+    bb_unwrap_field pairs, pixels;
     bb_unwrap_field frames;         // `pixels` split into frames; they share its block
     bb_unwrap_field inside;         // step in integer arithmetic
     bb_unwrap_field cosines, sines; // weights of the four frames

@@ -20,8 +20,8 @@ typedef struct bb_unwrap_parts {
     /// Largest excess of a path within a part over the Manhattan distance of its ends, taken for
     /// the (nearly) farthest pair of points.
     bb_index detour;
-    int32_t
-        *labels; ///< [rows][columns] part number of a point, in order of first points; -1 outside
+    /// [rows][columns] part number of a point, in order of first points; -1 outside.
+    int32_t *labels;
     int32_t *sizes; ///< [count] number of points
     /// [point_count] points as row * columns + column, by part and run; the first quarter of a run
     /// (rounded up) is every fourth of its points.

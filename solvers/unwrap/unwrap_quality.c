@@ -76,8 +76,8 @@ static int32_t root_of(int32_t *parents, int32_t point)
 }
 
 // Joins the regions connected by accepted edges along an axis, and counts steep edges.
-static void join_kept(const bb_unwrap_parts *parts, int axis, const double *used,
-                      const double *gradients, int32_t *parents, bb_index *steep)
+static void join_accepted(const bb_unwrap_parts *parts, int axis, const double *used,
+                          const double *gradients, int32_t *parents, bb_index *steep)
 {
     for (bb_index p = 0; p < parts->columns * parts->rows; ++p) {
         const bb_index end = end_of_edge(parts, p, axis);
@@ -140,7 +140,7 @@ bb_status bb_unwrap_quality_reliability(bb_unwrap *unwrap, bb_unwrap_doubt *out)
     for (int axis = 0; axis < 2; ++axis) {
         BB_TRY(load(unwrap, used[axis], fields[0]));
         BB_TRY(load(unwrap, gradients[axis], fields[1]));
-        join_kept(parts, axis, fields[0], fields[1], parents, &steep);
+        join_accepted(parts, axis, fields[0], fields[1], parents, &steep);
     }
     BB_TRY(count_hanging(parts, parents, &hanging));
     out->steep_share = unwrap->edge_count > 0 ? (double)steep / (double)unwrap->edge_count : NAN;

@@ -186,7 +186,7 @@ done:
 }
 
 // Computes the edges, which depend on the mask only.
-static bb_status make_edges(bb_unwrap *u)
+static bb_status compute_edges(bb_unwrap *u)
 {
     bb_status status = BB_OK;
     bb_unwrap_step steps[5] = {{.launch = NULL}};
@@ -280,8 +280,8 @@ static bb_status create_pistons(bb_unwrap *u)
     const bb_unwrap_field *solution = &u->grids.u;
     const bb_unwrap_slot slot = BB_UNWRAP_CONGRUENCE;
     const bb_kernel_use mixed = {.types = {{"I", stored(u, BB_UNWRAP_GRADIENT)}}, .type_count = 1};
-    const bool is_wide = solution->format ==
-                         BB_FORMAT_FP64; // operands of a sum must not be wider than its arithmetic
+    // Operands of a sum must not be wider than its arithmetic.
+    const bool is_wide = solution->format == BB_FORMAT_FP64;
     const bb_kernel_use settled = {.types = {{"U", stored(u, BB_UNWRAP_SMOOTHER)},
                                              {"WORK", is_wide ? "DP" : working(u, slot)}},
                                    .type_count = 2};
@@ -366,7 +366,7 @@ bb_status bb_unwrap_state_create(bb_unwrap *unwrap)
     BB_TRY(bb_unwrap_grids_create(unwrap->context, &unwrap->config, unwrap->parts.columns,
                                   unwrap->parts.rows, &unwrap->grids));
     BB_TRY(create_fields(unwrap));
-    BB_TRY(make_edges(unwrap));
+    BB_TRY(compute_edges(unwrap));
     BB_TRY(create_gradients(unwrap));
     BB_TRY(create_rejection(unwrap));
     BB_TRY(create_pistons(unwrap));

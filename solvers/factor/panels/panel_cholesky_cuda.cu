@@ -12,13 +12,13 @@ using namespace panel;
 namespace
 {
 
-bb_status make_event(cudaEvent_t *event, bool timed)
+bb_status create_event(cudaEvent_t *event, bool timed)
 {
     BB_CUDA_TRY(cudaEventCreateWithFlags(event, timed ? cudaEventDefault : cudaEventDisableTiming));
     return BB_OK;
 }
 
-bb_status make_events(bb_panel_cholesky *f)
+bb_status create_events(bb_panel_cholesky *f)
 {
     const bb_index blocks = f->blocks;
     void *memory = nullptr;
@@ -29,7 +29,7 @@ bb_status make_events(bb_panel_cholesky *f)
         BB_CUDA_TRY(cudaSetDevice(f->parts[item % f->gpus].ordinal));
         for (cudaEvent_t *event : {&e->filled, &e->ahead, &e->inverted, &e->first, &e->solved,
                                    &e->row, &e->last, &e->inverse, &e->read, &e->used}) {
-            BB_RETURN_IF_FAILED(make_event(event, false));
+            BB_RETURN_IF_FAILED(create_event(event, false));
         }
     }
     for (bb_index g = 0; g < f->gpus; ++g) {
@@ -40,38 +40,38 @@ bb_status make_events(bb_panel_cholesky *f)
         marks->begin = static_cast<cudaEvent_t *>(memory);
         marks->end = marks->begin + marks->most;
         for (bb_index i = 0; i < 2 * marks->most; ++i) {
-            BB_RETURN_IF_FAILED(make_event(&marks->begin[i], true));
+            BB_RETURN_IF_FAILED(create_event(&marks->begin[i], true));
         }
-        BB_RETURN_IF_FAILED(make_event(&f->begin[g], true));
-        BB_RETURN_IF_FAILED(make_event(&f->end[g], true));
+        BB_RETURN_IF_FAILED(create_event(&f->begin[g], true));
+        BB_RETURN_IF_FAILED(create_event(&f->end[g], true));
     }
     return BB_OK;
 }
 
-void drop_event(cudaEvent_t event)
+void destroy_event(cudaEvent_t event)
 {
     if (event != nullptr) {
         (void)cudaEventDestroy(event);
     }
 }
 
-void drop_events(bb_panel_cholesky *f)
+void destroy_events(bb_panel_cholesky *f)
 {
     for (bb_index item = 0; f->events != nullptr && item < f->blocks * f->gpus; ++item) {
         const panel_events &e = f->events[item];
         for (cudaEvent_t event : {e.filled, e.ahead, e.inverted, e.first, e.solved, e.row, e.last,
                                   e.inverse, e.read, e.used}) {
-            drop_event(event);
+            destroy_event(event);
         }
     }
     for (bb_index g = 0; g < f->gpus; ++g) {
         for (bb_index i = 0; f->fills[g].begin != nullptr && i < 2 * f->fills[g].most; ++i) {
-            drop_event(f->fills[g].begin[i]);
+            destroy_event(f->fills[g].begin[i]);
         }
         void *marks = f->fills[g].begin;
         bb_memory_release(&marks);
-        drop_event(f->begin[g]);
-        drop_event(f->end[g]);
+        destroy_event(f->begin[g]);
+        destroy_event(f->end[g]);
     }
     void *events = f->events;
     bb_memory_release(&events);
@@ -178,7 +178,7 @@ bb_status create_parts(bb_panel_cholesky *f, bb_device *const *devices)
     }
     BB_RETURN_IF_FAILED(join_memories(f));
     BB_RETURN_IF_FAILED(f->plan.swapped ? create_swap(f) : BB_OK);
-    return make_events(f);
+    return create_events(f);
 }
 
 } // namespace
@@ -229,7 +229,7 @@ void bb_panel_cholesky_destroy(bb_panel_cholesky **factor)
         return;
     }
     (void)wait_all(*factor); // of an earlier failed attempt
-    drop_events(*factor);
+    destroy_events(*factor);
     destroy_swap(*factor);
     for (bb_panel_part &part : (*factor)->parts) {
         bb_panel_part_release(&part);

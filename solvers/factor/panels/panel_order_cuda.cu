@@ -167,7 +167,7 @@ bb_status fetch_inverse(bb_panel_cholesky *f, bb_index k, bb_index g)
 }
 
 // Starts panel k: fills it and applies the updates of the panels before `stop`.
-bb_status enter(const factoring *work, bb_index k, bb_index stop, bb_index g)
+bb_status start_panel(const factoring *work, bb_index k, bb_index stop, bb_index g)
 {
     bb_panel_cholesky *f = work->f;
     bb_panel_part *part = &f->parts[g];
@@ -227,7 +227,7 @@ bb_status run_step(const factoring *work, bb_index k)
         BB_RETURN_IF_FAILED(fetch_inverse(f, k, g));
     }
     for (bb_index g = 0; g < gpus; ++g) {
-        BB_RETURN_IF_FAILED(enter(work, k + 1, k, g));
+        BB_RETURN_IF_FAILED(start_panel(work, k + 1, k, g));
     }
     for (bb_index g = 0; g < gpus; ++g) {
         BB_RETURN_IF_FAILED(solve(f, k, g));
@@ -245,8 +245,8 @@ bb_status run_step(const factoring *work, bb_index k)
 bb_status choose_light(bb_panel_cholesky *f, double *energies, unsigned char *light)
 {
     for (bb_index g = 0; g < f->gpus; ++g) {
-        const bb_index stop =
-            f->plan.swapped ? 0 : f->blocks; // energies were computed during the factorization
+        // Energies were computed during the factorization.
+        const bb_index stop = f->plan.swapped ? 0 : f->blocks;
         BB_RETURN_IF_FAILED(use(&f->parts[g]));
         BB_RETURN_IF_FAILED(bb_panel_part_find_energies(&f->parts[g], 0, stop));
         BB_RETURN_IF_FAILED(bb_panel_part_energies(&f->parts[g], energies));
@@ -326,7 +326,7 @@ bb_status sweep_forward(const factoring *work)
 bb_status run_steps(const factoring *work)
 {
     for (bb_index g = 0; g < work->f->gpus; ++g) {
-        BB_RETURN_IF_FAILED(enter(work, 0, 0, g));
+        BB_RETURN_IF_FAILED(start_panel(work, 0, 0, g));
     }
     for (bb_index k = 0; k < work->f->blocks; ++k) {
         BB_RETURN_IF_FAILED(run_step(work, k));

@@ -70,7 +70,7 @@ bb_status clear_arrays(bb_panel_part *part, const size_t bytes[BB_PANEL_ARRAYS])
     return BB_OK;
 }
 
-bb_status take_memory(bb_panel_part *part)
+bb_status allocate_memory(bb_panel_part *part)
 {
     const slots held = slots_of(part);
     size_t bytes[BB_PANEL_ARRAYS];
@@ -213,7 +213,7 @@ bb_status start(bb_panel_part *part)
     for (cudaEvent_t *event : {&part->fill_begin, &part->fill_end}) {
         BB_CUDA_TRY(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
     }
-    BB_RETURN_IF_FAILED(take_memory(part));
+    BB_RETURN_IF_FAILED(allocate_memory(part));
     if (part->arithmetic.storage == BB_PANEL_HALVES || part->arithmetic.split_sides) {
         BB_RETURN_IF_FAILED(bb_split_product_supported());
         BB_RETURN_IF_FAILED(describe(part));

@@ -44,9 +44,9 @@ struct bb_panel_part {
     cudaStream_t chain; ///< steps that the next panel waits for
     cudaStream_t fetch; ///< long copies from other GPUs, or from the host
     cudaStream_t store; ///< copies to the host
-    cublasHandle_t
-        handles[BB_PANEL_HANDLES]; ///< one per stream in this order; the place of `fetch` is used
-                                   ///< by a second one for `bulk`, see below
+    /// One per stream in this order; the place of `fetch` is used by a second one for `bulk`, see
+    /// below.
+    cublasHandle_t handles[BB_PANEL_HANDLES];
     void *triangle;    ///< [rows][columns] of the layout: half plane hi, or dense values
     void *triangle_lo; ///< half plane lo
     void *side;        ///< [side_rows][blocks block]: half plane hi, or dense values

@@ -24,15 +24,15 @@ typedef struct bb_panel_plan {
     bb_policy_sweeps sweeps; ///< hp1, hp2, hp3: sweeps whose products follow the variant; the
                              ///< others use three products
     double sweep_energy;     ///< threshold of light sweeps: bb_light_tiles
-    const unsigned char
-        *variants;  ///< hp1, hp2, hp3, x3: [blocks][blocks] variant of each block below the
-                    ///< diagonal, overriding `arithmetic`, or NULL; borrowed, read while factoring
-    unsigned given; ///< without `variants`: bit set of those that blocks may have, for an upper
-                    ///< bound of the need; 0: `arithmetic` only
+    /// hp1, hp2, hp3, x3: [blocks][blocks] variant of each block below the diagonal, overriding
+    /// `arithmetic`, or NULL; borrowed, read while factoring.
+    const unsigned char *variants;
+    unsigned given;     ///< without `variants`: bit set of those that blocks may have, for an upper
+                        ///< bound of the need; 0: `arithmetic` only
     bool unit_diagonal; ///< A has a unit diagonal, up to a dither: tf32, bf16 and fp8 sweep in half
                         ///< planes
-    bb_index
-        run; ///< depth at whose multiples sums are cut; a multiple of 64, or 0 for BB_PANEL_RUN
+    /// Depth at whose multiples sums are cut; a multiple of 64, or 0 for BB_PANEL_RUN.
+    bb_index run;
     bool swapped; ///< hp1, hp2, hp3, x3 on one GPU: L is kept in host memory
 } bb_panel_plan;
 
@@ -145,8 +145,8 @@ enum {
     BB_PANEL_BREAKDOWN_BYTES = 8, ///< size of bb_breakdown_cuda
     BB_PANEL_HANDLES = 4,         ///< cuBLAS handles
     BB_PANEL_WORKSPACE_BYTES = 32 << 20,
-    BB_PANEL_RUN =
-        16384, ///< longest sum of one product, because tensor cores truncate while they accumulate
+    /// Longest sum of one product, because tensor cores truncate while they accumulate.
+    BB_PANEL_RUN = 16384,
     BB_PANEL_CHUNKS_HELD = 2,   ///< chunks of a swapped L on the GPU at the same time
     BB_PANEL_LEAST_SIDES = 128, ///< least rows of B on a GPU, padded with zeros: cuBLAS would
                                 ///< choose other kernels for fewer

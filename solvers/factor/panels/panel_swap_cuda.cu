@@ -154,7 +154,7 @@ bb_status move_strip(const group &g)
 }
 
 // Updates panel k by the group's panels before `stop`.
-bb_status enter(const group &g, bb_index k, bb_index stop)
+bb_status update_panel(const group &g, bb_index k, bb_index stop)
 {
     bb_panel_part *part = part_of(g);
     const panel_events *events = events_of(g.f, k, 0);
@@ -189,7 +189,7 @@ bb_status factor(const group &g)
     for (bb_index k = g.first; k < g.end; ++k) {
         BB_RETURN_IF_FAILED(factor_diagonal(g.f, k));
         if (k + 1 < g.end) {
-            BB_RETURN_IF_FAILED(enter(g, k + 1, k));
+            BB_RETURN_IF_FAILED(update_panel(g, k + 1, k));
         }
         BB_RETURN_IF_FAILED(solve(g.f, k, 0));
         if (k + 1 < g.end) {

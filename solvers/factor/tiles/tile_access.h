@@ -10,14 +10,14 @@
 
 typedef struct bb_tile_access {
     /// Makes the values of tiles (k, 0), ..., (k, k) available until the next call on this matrix.
-    bb_status (*bring_row)(void *context, const bb_tile_matrix *matrix, bb_index k);
+    bb_status (*load_row)(void *context, const bb_tile_matrix *matrix, bb_index k);
     /// The same for the tiles of column k: (k, k), (k + 1, k), ....
-    bb_status (*bring_column)(void *context, const bb_tile_matrix *matrix, bb_index k);
+    bb_status (*load_column)(void *context, const bb_tile_matrix *matrix, bb_index k);
     /// Releases the tiles and their memory; also called after a failure.
-    void (*leave)(void *context, const bb_tile_matrix *matrix);
+    void (*release)(void *context, const bb_tile_matrix *matrix);
     /// True if right-hand sides are distributed over the team (core/team.h); then every process
     /// makes these calls.
-    bool deals_sides;
+    bool distributes_sides;
     void *context;
 } bb_tile_access;
 

@@ -85,8 +85,8 @@ static void *copy_at(const tile_copies *copies, bb_index stage, bb_index row, bb
 
 // Computes the copies of final tile (row, column) for a stage; returns the number of values clipped
 // to e4m3.
-static bb_index tile_copies_make(const tile_copies *copies, bb_index stage, bb_index row,
-                                 bb_index column)
+static bb_index tile_copies_compute(const tile_copies *copies, bb_index stage, bb_index row,
+                                    bb_index column)
 {
     const bb_tile *tile = bb_tile_matrix_at(copies->matrix, row, column);
     bb_index saturated = 0;
@@ -177,8 +177,8 @@ static bool wait_for(factoring *work, counter *awaited, bb_index value)
         if (atomic_load_explicit(&work->stopped, memory_order_relaxed)) {
             return false;
         }
-        if (work->matrix->store != NULL &&
-            turns > 4000) { // sleep, because the wait may be for the disk
+        // Sleep, because the wait may be for the disk.
+        if (work->matrix->store != NULL && turns > 4000) {
             (void)bb_clock_sleep_until(bb_clock_ns() + NAP_NS);
         } else if (turns > 1000) {
             (void)sched_yield();
@@ -198,7 +198,7 @@ static bool wait_for_memory(factoring *work, bb_index panel, bb_index row, bb_in
     return work->stream == NULL || bb_tile_stream_await(work->stream, panel, row, column);
 }
 
-static void drop(factoring *work, bb_index panel, bb_index row, bb_index column)
+static void release_use(factoring *work, bb_index panel, bb_index row, bb_index column)
 {
     if (work->stream != NULL) {
         bb_tile_stream_drop(work->stream, panel, row, column);
@@ -220,8 +220,8 @@ static bool copy_arrived(void *context, bb_index stage, bb_index row, bb_index c
         !wait_for_copies(work, stage)) {
         return false;
     }
-    (void)tile_copies_make(&work->copies, stage, row,
-                           column); // clipped values were counted when it became final
+    // Clipped values were counted when the tile became final.
+    (void)tile_copies_compute(&work->copies, stage, row, column);
     return true;
 }
 
@@ -254,9 +254,9 @@ static bool update(factoring *work, place here, bb_index row, bb_index column, b
     }
     atomic_store_explicit(&progress_of(work, row, column)->value, by + 1, memory_order_release);
     atomic_fetch_sub_explicit(&work->using[stage].value, 1, memory_order_release);
-    drop(work, here.panel, row, by);
+    release_use(work, here.panel, row, by);
     if (row != column) {
-        drop(work, here.panel, column, by);
+        release_use(work, here.panel, column, by);
     }
     return true;
 }
@@ -264,9 +264,9 @@ static bool update(factoring *work, place here, bb_index row, bb_index column, b
 // Copies a tile of the panel that has become final, for the products or solves that read it.
 static void finish(factoring *work, place here, bb_index row)
 {
-    atomic_fetch_add(&work->saturated, tile_copies_make(&work->copies, here.stage, row, here.k));
+    atomic_fetch_add(&work->saturated, tile_copies_compute(&work->copies, here.stage, row, here.k));
     atomic_store_explicit(&progress_of(work, row, here.k)->value, here.k + 1, memory_order_release);
-    drop(work, here.panel, row, here.k);
+    release_use(work, here.panel, row, here.k);
 }
 
 static bool is_first(const factoring *work, place here)
@@ -308,7 +308,7 @@ static bool solve_task(factoring *work, place here, bb_index row, bb_tile_worksp
     }
     bb_tile_solve(tile_copies_operand(&work->copies, here.stage, k, k, working), tile);
     tile->norm = bb_tile_norm(tile);
-    drop(work, here.panel, k, k);
+    release_use(work, here.panel, k, k);
     finish(work, here, row);
     if (k + 1 == work->panels.first[here.panel + 1]) { // no update in this panel follows
         atomic_fetch_sub_explicit(&work->using[here.stage].value, 1, memory_order_release);

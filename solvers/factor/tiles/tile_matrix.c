@@ -215,7 +215,7 @@ typedef struct loading {
 } loading;
 
 // Rounds fp64 values to the tile's format, with a single rounding.
-static void keep_values(bb_tile *tile, const double *values)
+static void store_values(bb_tile *tile, const double *values)
 {
     bb_index items = tile->rows * tile->columns;
     if (tile->f64 != NULL) {
@@ -242,8 +242,8 @@ done:
     return status;
 }
 
-static bb_status hold_tile(const bb_tile_matrix *matrix, bb_index row, bb_index column,
-                           bb_tile_store_use use)
+static bb_status acquire_tile(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                              bb_tile_store_use use)
 {
     bb_status status = BB_OK;
     bool held = false;
@@ -262,7 +262,7 @@ bb_status bb_tile_matrix_acquire(const bb_tile_matrix *matrix, bb_index row, bb_
 {
     return matrix->store == NULL
                ? BB_OK
-               : hold_tile(matrix, row, column, changes ? BB_TILE_CHANGE : BB_TILE_READ);
+               : acquire_tile(matrix, row, column, changes ? BB_TILE_CHANGE : BB_TILE_READ);
 }
 
 void bb_tile_matrix_release(const bb_tile_matrix *matrix, bb_index row, bb_index column,
@@ -294,15 +294,15 @@ static bb_status load_tile(const loading *load, bb_index row, bb_index column)
     BB_TRY(fill_scaled(load, row * matrix->tile_size, column * matrix->tile_size,
                        bb_view_matrix(values, tile->rows, tile->columns), &tile->norm));
     if (matrix->store != NULL) {
-        BB_TRY(hold_tile(matrix, row, column, BB_TILE_FRESH));
+        BB_TRY(acquire_tile(matrix, row, column, BB_TILE_FRESH));
     } else if (tile->format == BB_FORMAT_FP64) {
         BB_TRY(BB_ALLOCATE(items, &tile->f64));
     } else {
         BB_TRY(BB_ALLOCATE(items, &tile->f32));
     }
-    keep_values(tile, values);
-    bb_tile_matrix_release(matrix, row, column,
-                           column); // the factorization starts with the leftmost columns
+    store_values(tile, values);
+    // The factorization starts with the leftmost columns.
+    bb_tile_matrix_release(matrix, row, column, column);
 done:
     BB_RELEASE(&values);
     return status;

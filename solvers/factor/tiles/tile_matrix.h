@@ -97,8 +97,8 @@ typedef struct bb_tile_matrix {
     bb_policy_sweeps sweeps;    ///< from the plan
     double sweep_energy;        ///< from the plan
     bool sums_from_c;           ///< from the plan
-    unsigned char
-        *light; ///< [tile_rows][tile_rows] light tiles of the sweeps, once factored; else NULL
+    /// [tile_rows][tile_rows] light tiles of the sweeps, once factored; else NULL.
+    unsigned char *light;
     bb_index accumulate_k;       ///< accumulate_k of the factorization, for the sweeps
     bb_tile_work work;           ///< of the factorization
     size_t memory_limit;         ///< from the plan

@@ -189,8 +189,8 @@ static void nap(void)
 }
 
 // `*going` becomes false if the work stops first.
-static bb_status bring(bb_tile_stream *stream, bb_index p, bb_index row, bb_index column,
-                       bool *going)
+static bb_status load_tile(bb_tile_stream *stream, bb_index p, bb_index row, bb_index column,
+                           bool *going)
 {
     bb_status status = BB_OK;
     const bb_tile_panels *panels = stream->work.panels;
@@ -218,32 +218,32 @@ done:
 }
 
 // The tiles of panel p in row `row`.
-static bb_status bring_row(bb_tile_stream *stream, bb_index p, bb_index row, bool *going)
+static bb_status load_row(bb_tile_stream *stream, bb_index p, bb_index row, bool *going)
 {
     const bb_tile_panels *panels = stream->work.panels;
     for (bb_index column = panels->first[p];
          column < panels->first[p + 1] && column <= row && *going; ++column) {
-        BB_RETURN_IF_FAILED(bring(stream, p, row, column, going));
+        BB_RETURN_IF_FAILED(load_tile(stream, p, row, column, going));
     }
     return BB_OK;
 }
 
 // Loads all tiles of panel p in the order of its tasks: its own tiles together with the first
 // column that updates them; without such a column, column by column.
-static bb_status bring_panel(bb_tile_stream *stream, bb_index p, bool *going)
+static bb_status load_panel(bb_tile_stream *stream, bb_index p, bool *going)
 {
     const bb_tile_panels *panels = stream->work.panels;
     const bb_index first = panels->first[p];
     for (bb_index column = 0; first == 0 && column < panels->first[1]; ++column) {
         for (bb_index row = column; row < panels->tile_rows && *going; ++row) {
-            BB_RETURN_IF_FAILED(bring(stream, p, row, column, going));
+            BB_RETURN_IF_FAILED(load_tile(stream, p, row, column, going));
         }
     }
     for (bb_index k = 0; k < first; ++k) {
         for (bb_index row = first; row < panels->tile_rows && *going; ++row) {
-            BB_RETURN_IF_FAILED(bring(stream, p, row, k, going));
+            BB_RETURN_IF_FAILED(load_tile(stream, p, row, k, going));
             if (k == 0) {
-                BB_RETURN_IF_FAILED(bring_row(stream, p, row, going));
+                BB_RETURN_IF_FAILED(load_row(stream, p, row, going));
             }
         }
     }
@@ -256,7 +256,7 @@ static void *run(void *context)
     bb_status status = BB_OK;
     bool going = true;
     for (bb_index p = 0; p < stream->work.panels->count && going && status == BB_OK; ++p) {
-        status = bring_panel(stream, p, &going);
+        status = load_panel(stream, p, &going);
     }
     if (status != BB_OK) {
         bb_status_save(&stream->record);

@@ -89,7 +89,7 @@ static bb_status sweep_brought(sweeping *work)
     const bb_index block_count =
         (work->count + work->kind->block_rows - 1) / work->kind->block_rows;
     bb_index end = block_count;
-    if (access->deals_sides) {
+    if (access->distributes_sides) {
         bb_team_part(block_count, bb_team_joined()->rank, &work->first, &end);
     }
     const bb_index count = end - work->first;
@@ -97,7 +97,7 @@ static bb_status sweep_brought(sweeping *work)
     BB_TRY(bb_thread_for(count, start_block, work));
     for (work->step = 0; work->step < tile_rows; ++work->step) {
         bb_log_progress_within(work->step, 2 * tile_rows);
-        BB_TRY(access->bring_row(access->context, factor, work->step));
+        BB_TRY(access->load_row(access->context, factor, work->step));
         BB_TRY(bb_thread_for(count, step_forward, work));
     }
     for (bb_index b = 0; b < count; ++b) {
@@ -105,16 +105,16 @@ static bb_status sweep_brought(sweeping *work)
     }
     for (work->step = tile_rows - 1; work->step >= 0; --work->step) {
         bb_log_progress_within(2 * tile_rows - 1 - work->step, 2 * tile_rows);
-        BB_TRY(access->bring_column(access->context, factor, work->step));
+        BB_TRY(access->load_column(access->context, factor, work->step));
         BB_TRY(bb_thread_for(count, step_backward, work));
     }
     BB_TRY(bb_thread_for(count, end_block, work));
-    if (access->deals_sides) {
+    if (access->distributes_sides) {
         BB_TRY(bb_team_gather(work->count, work->kind->block_rows,
                               (size_t)factor->n * sizeof *work->x, work->x));
     }
 done:
-    access->leave(access->context, factor);
+    access->release(access->context, factor);
     for (bb_index b = 0; work->blocks != NULL && b < count; ++b) {
         work->kind->destroy(&work->blocks[b]);
     }

@@ -138,8 +138,8 @@ bb_status bb_tile_store_create(bb_tile *tiles, bb_index count, const bb_tile_sto
     BB_TRY(reserve(store, folder, bytes));
     store->direct = !place->cached && bypass_cache(store);
     if (!store->direct) {
-        (void)posix_fadvise(store->file, 0, 0,
-                            POSIX_FADV_RANDOM); // do not exceed the requested bytes
+        // Do not exceed the requested bytes.
+        (void)posix_fadvise(store->file, 0, 0, POSIX_FADV_RANDOM);
     }
     *out = store;
     store = NULL;
@@ -249,7 +249,7 @@ static bb_index farthest(const bb_tile_store *store)
 }
 
 // Evicts a tile; its buffer becomes the spare one.
-static bb_status put_away(bb_tile_store *store, bb_index tile)
+static bb_status evict(bb_tile_store *store, bb_index tile)
 {
     bb_status status = BB_OK;
     entry *leaving = &store->entries[tile];
@@ -286,14 +286,14 @@ static bb_status find_room(bb_tile_store *store, size_t bytes, void **out)
             if (tile < 0) {
                 break;
             }
-            BB_TRY(put_away(store, tile));
+            BB_TRY(evict(store, tile));
         }
     }
 done:
     return status;
 }
 
-static bb_status bring(bb_tile_store *store, bb_index tile, bb_tile_store_use use, bool *held)
+static bb_status load_tile(bb_tile_store *store, bb_index tile, bb_tile_store_use use, bool *held)
 {
     bb_status status = BB_OK;
     entry *coming = &store->entries[tile];
@@ -323,7 +323,7 @@ bb_status bb_tile_store_acquire(bb_tile_store *store, bb_index tile, bb_tile_sto
     *held = true;
     pthread_mutex_lock(&store->lock);
     if (wanted->buffer == NULL) {
-        BB_TRY(bring(store, tile, use, held));
+        BB_TRY(load_tile(store, tile, use, held));
     }
     if (*held) {
         wanted->changed = wanted->changed || use != BB_TILE_READ;
@@ -363,8 +363,8 @@ bb_index bb_tile_store_holders(const bb_tile_store *store)
 
 // Holds the tiles of the next line; tile (row, column) is new. The next use of a tile counts lines
 // of the sweeps.
-static bb_status bring_tile(const bb_tile_matrix *matrix, bb_index row, bb_index column,
-                            bb_index next_use)
+static bb_status acquire_tile(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                              bb_index next_use)
 {
     bb_status status = BB_OK;
     bool held = false;
@@ -376,38 +376,38 @@ done:
     return status;
 }
 
-static bb_status bring_row(void *context, const bb_tile_matrix *matrix, bb_index k)
+static bb_status acquire_row(void *context, const bb_tile_matrix *matrix, bb_index k)
 {
     bb_status status = BB_OK;
     (void)context;
     bb_tile_store_release_all(matrix->store);
     for (bb_index column = 0; column <= k; ++column) { // next in the column, backward sweep
-        BB_TRY(bring_tile(matrix, k, column, 2 * matrix->tile_rows - 1 - column));
+        BB_TRY(acquire_tile(matrix, k, column, 2 * matrix->tile_rows - 1 - column));
     }
 done:
     return status;
 }
 
-static bb_status bring_column(void *context, const bb_tile_matrix *matrix, bb_index k)
+static bb_status acquire_column(void *context, const bb_tile_matrix *matrix, bb_index k)
 {
     bb_status status = BB_OK;
     (void)context;
     bb_tile_store_release_all(matrix->store);
     for (bb_index row = k; row < matrix->tile_rows; ++row) { // next in another solve's row
-        BB_TRY(bring_tile(matrix, row, k, 2 * matrix->tile_rows + row));
+        BB_TRY(acquire_tile(matrix, row, k, 2 * matrix->tile_rows + row));
     }
 done:
     return status;
 }
 
-static void leave(void *context, const bb_tile_matrix *matrix)
+static void release_line(void *context, const bb_tile_matrix *matrix)
 {
     (void)context;
     bb_tile_store_release_all(matrix->store);
 }
 
 const bb_tile_access bb_tile_store_access = {
-    .bring_row = bring_row, .bring_column = bring_column, .leave = leave};
+    .load_row = acquire_row, .load_column = acquire_column, .release = release_line};
 
 bb_tile_traffic bb_tile_store_traffic(bb_tile_store *store)
 {

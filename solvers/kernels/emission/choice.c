@@ -127,7 +127,7 @@ static bool is_power(bb_index number)
     return number > 0 && (number & (number - 1)) == 0;
 }
 
-static bool leaves_out_points(const bb_program *program)
+static bool can_skip_points(const bb_program *program)
 {
     bool any = false;
     for (int i = 0; i < program->body.count; ++i) {
@@ -172,7 +172,7 @@ static bool check_lanes(const bb_choice *choice, const bb_program *program, cons
     if (choice->points != 1 || choice->rows != 1) {
         return refuse(told, "work-items that process lanes cannot have points or rows");
     }
-    if (choice->group[1] > 1 && leaves_out_points(program)) {
+    if (choice->group[1] > 1 && can_skip_points(program)) {
         return refuse(told, "points that may be skipped need separate work-groups");
     }
     if (choice->group[0] > sums.fewest) {
@@ -203,7 +203,7 @@ static bool check_points(const bb_choice *choice, const bb_program *program, con
 // that computes a point alone does not distribute lanes.
 static bool can_split(const bb_program *program)
 {
-    if (program->has_reduction || program->iterator_count != 1 || leaves_out_points(program) ||
+    if (program->has_reduction || program->iterator_count != 1 || can_skip_points(program) ||
         program->iterators[0].reduction.order.chunk == 0 ||
         (bb_choice_form(program) == BB_FORM_POINTS &&
          program->iterators[0].reduction.order.lanes > 1)) {

@@ -32,8 +32,8 @@ typedef struct bb_choice {
     int rows;   ///< points per work-item along dimension 1; for loops: lines per item, one after
                 ///< another
     bb_distribution distribution;
-    bool
-        is_split; ///< chunks of a point's sum are processed by separate work-groups (or work-items)
+    /// Chunks of a point's sum are processed by separate work-groups (or work-items).
+    bool is_split;
     bool is_local; ///< data that a work-group reads repeatedly is cached in its local memory
     /// Order of the points' sums with lanes, and of the reduction over the space; lanes 0: that of
     /// the program.

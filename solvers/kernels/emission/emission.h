@@ -39,8 +39,8 @@ typedef struct bb_emission {
     bb_index body_points[BB_PROGRAM_DIMENSIONS];
     bb_index body_items[BB_PROGRAM_DIMENSIONS]; ///< work-items per work-group of BB_EMISSION_BODY
     bb_index finish_points;                     ///< points per work-group of BB_EMISSION_FINISH
-    bb_index
-        finish_items[BB_PROGRAM_DIMENSIONS]; ///< work-items per work-group of BB_EMISSION_FINISH
+    /// Work-items per work-group of BB_EMISSION_FINISH.
+    bb_index finish_items[BB_PROGRAM_DIMENSIONS];
 } bb_emission;
 
 /// Prints source in the target's language, in a legal variant whose order of sums is that of the

@@ -23,8 +23,8 @@ struct bb_emission_words {
     const char *fence;                       ///< the same, including device memory
     const char *item[BB_PROGRAM_DIMENSIONS]; ///< index within the work-group
     const char *group[BB_PROGRAM_DIMENSIONS];
-    bb_index
-        finish_items;    ///< size of the work-group that joins the parts of the sum over the space
+    /// Size of the work-group that joins the parts of the sum over the space.
+    bb_index finish_items;
     bool shuffles;       ///< shuffles within a warp are always available
     const char *helpers; ///< functions called by the texts
 };

@@ -7,9 +7,8 @@
 
 #include <stdio.h>
 
-enum {
-    PAD_BYTES = 16
-}; // of lines along iterations, so that neighbouring lines use different banks
+// Padding of lines along iterations, so that neighbouring lines use different banks.
+enum { PAD_BYTES = 16 };
 
 // Finds the position whose coefficient in a coordinate is one, all other terms being known on the
 // host; returns false for any other form.
@@ -107,7 +106,7 @@ static int grow_box(const bb_program *program, bb_emission_locals *locals, int l
     return members;
 }
 
-static void leave(bb_emission_locals *locals, int leader)
+static void remove_box(bb_emission_locals *locals, int leader)
 {
     for (int i = 0; i < locals->list->count; ++i) {
         bb_emission_local *read = &locals->reads[locals->list->steps[i]];
@@ -133,7 +132,7 @@ static void group_neighbours(const bb_program *program, bb_emission_locals *loca
     for (int i = 0; i < locals->list->count; ++i) {
         const int leader = locals->list->steps[i];
         if (locals->reads[leader].leader == leader && grow_box(program, locals, leader) < 2) {
-            leave(locals, leader);
+            remove_box(locals, leader);
         }
     }
 }

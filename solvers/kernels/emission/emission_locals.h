@@ -16,8 +16,8 @@ typedef struct bb_emission_local {
     int axes[BB_PROGRAM_DIMENSIONS]; ///< positions with coefficient one in the coordinates; -1:
                                      ///< none
     int64_t offsets[BB_PROGRAM_DIMENSIONS]; ///< of point 0's element in the box
-    int64_t
-        surplus[BB_PROGRAM_DIMENSIONS]; ///< for a leader: by how much the box exceeds the points
+    /// For a leader: by how much the box exceeds the points.
+    int64_t surplus[BB_PROGRAM_DIMENSIONS];
 } bb_emission_local;
 
 struct bb_emission_locals {

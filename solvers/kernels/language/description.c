@@ -99,7 +99,7 @@ const char *bb_description_key_name(bb_description_key key)
     return key_names[key];
 }
 
-static bool takes(const bb_element *parent, bb_construct construct)
+static bool allows_child(const bb_element *parent, bb_construct construct)
 {
     const unsigned parents = constructs[construct].parents;
     return parent == NULL ? parents == 0 : (parents & SET(parent->construct)) != 0;
@@ -129,7 +129,7 @@ static bb_status refuse_element(const bb_element *parent, const char *name, bb_p
                                "nested; use one with 2 dimensions for two ranges");
     }
     for (int i = 0; i < BB_CONSTRUCT_COUNT; ++i) {
-        if (known < 0 && takes(parent, (bb_construct)i)) {
+        if (known < 0 && allows_child(parent, (bb_construct)i)) {
             bb_suggestion_consider(name, constructs[i].name, &distance, &best);
         }
     }
@@ -164,7 +164,7 @@ bb_status bb_description_add(bb_description *description, bb_element *parent, co
     bb_element *element = NULL;
     *out = NULL;
     const int construct = construct_named(name);
-    if (construct < 0 || !takes(parent, (bb_construct)construct)) {
+    if (construct < 0 || !allows_child(parent, (bb_construct)construct)) {
         BB_TRY(refuse_element(parent, name, place, problems));
         goto done;
     }
@@ -195,7 +195,7 @@ done:
     return status;
 }
 
-static bool takes_key(const bb_element *element, int key)
+static bool accepts_key(const bb_element *element, int key)
 {
     const construct_row *row = &constructs[element->construct];
     return ((row->required | row->optional) & SET(key)) != 0;
@@ -209,7 +209,7 @@ static int find_key(const bb_element *element, const char *name, const char **be
         const int alias = i - BB_DESCRIPTION_KEY_COUNT;
         const int key = alias < 0 ? i : (int)aliases[alias].key;
         const char *word = alias < 0 ? key_names[i] : aliases[alias].name;
-        if (!takes_key(element, key)) {
+        if (!accepts_key(element, key)) {
             continue;
         }
         if (strcmp(word, name) == 0) {

@@ -457,8 +457,8 @@ static int parse_outputs(expression_parser *parser)
     return 0;
 }
 
-static bb_status keep(expression_parser *parser, const void *items, int count, size_t item_bytes,
-                      const void **out)
+static bb_status copy_items(expression_parser *parser, const void *items, int count,
+                            size_t item_bytes, const void **out)
 {
     bb_status status = BB_OK;
     void *copy = NULL;
@@ -471,7 +471,7 @@ done:
     return status;
 }
 
-static bb_status keep_all(expression_parser *parser, bb_expression *out)
+static bb_status copy_result(expression_parser *parser, bb_expression *out)
 {
     bb_status status = BB_OK;
     const bb_expression_builder *builder = &parser->builder;
@@ -481,12 +481,12 @@ static bb_status keep_all(expression_parser *parser, bb_expression *out)
                           .accumulators = parser->accumulators,
                           .name_count = parser->name_count,
                           .is_selector = parser->rules->selector};
-    BB_TRY(
-        keep(parser, builder->nodes, kept.count, sizeof *kept.nodes, (const void **)&kept.nodes));
-    BB_TRY(keep(parser, parser->outputs, kept.output_count, sizeof *kept.outputs,
-                (const void **)&kept.outputs));
-    BB_TRY(keep(parser, parser->names, kept.name_count, sizeof *kept.names,
-                (const void **)&kept.names));
+    BB_TRY(copy_items(parser, builder->nodes, kept.count, sizeof *kept.nodes,
+                      (const void **)&kept.nodes));
+    BB_TRY(copy_items(parser, parser->outputs, kept.output_count, sizeof *kept.outputs,
+                      (const void **)&kept.outputs));
+    BB_TRY(copy_items(parser, parser->names, kept.name_count, sizeof *kept.names,
+                      (const void **)&kept.names));
     *out = kept;
 done:
     return status;
@@ -516,7 +516,7 @@ bb_status bb_expression_parse(const char *text, const char *what, bb_place place
     BB_TRY(BB_ALLOCATE(capacity, &parser.outputs));
     BB_TRY(BB_ALLOCATE(capacity, &parser.names));
     if (parse_outputs(&parser) == 0) {
-        BB_TRY(keep_all(&parser, out));
+        BB_TRY(copy_result(&parser, out));
     }
     BB_TRY(parser.status);
 done:

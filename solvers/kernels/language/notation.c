@@ -318,7 +318,7 @@ done:
 }
 
 // Names of elements created by the lowering: calc_5, read_A_3, write_c_6.
-static bool is_made(bb_notation_token word)
+static bool is_generated(bb_notation_token word)
 {
     static const char *const starts[] = {"calc_", "read_", "write_"};
     const char last = word.start[word.length - 1];
@@ -348,7 +348,7 @@ static bb_status check_name(bb_notation *notation, bb_notation_token word, bb_no
     if (reserved) {
         return bb_notation_refuse(notation, word.place, "%s is a reserved word", text);
     }
-    if (is_made(word)) {
+    if (is_generated(word)) {
         return bb_notation_refuse(notation, word.place,
                                   "%s: this name is reserved for generated elements", text);
     }

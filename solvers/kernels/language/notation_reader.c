@@ -255,7 +255,7 @@ done:
 
 // Looks ahead behind the current bracket. A range starts with two adjacent words, which no value
 // contains. A comma counts only at the top level of the bracket.
-static void look_into(const bb_notation *notation, bool *is_range, bool *has_comma)
+static void scan_bracket(const bb_notation *notation, bool *is_range, bool *has_comma)
 {
     bb_notation_scanner scanner = notation->cursor.scanner;
     const bb_index depth = scanner.open;
@@ -286,7 +286,7 @@ static int at_reduction(const bb_notation *notation, bool *is_range)
     if (bb_notation_token_is(next, "(")) {
         bb_notation behind = *notation;
         bb_notation_advance(&behind);
-        look_into(&behind, is_range, &has_comma);
+        scan_bracket(&behind, is_range, &has_comma);
     }
     const bool call =
         has_comma && !*is_range && bb_notation_function_values(notation->cursor.token);

@@ -345,8 +345,8 @@ done:
     return status;
 }
 
-static bb_status make_block(bb_notation *notation, piece *target, const char *type, bb_place place,
-                            const bb_notation_emitter **out)
+static bb_status add_block(bb_notation *notation, piece *target, const char *type, bb_place place,
+                           const bb_notation_emitter **out)
 {
     bb_status status = BB_OK;
     bb_element *block = NULL;
@@ -392,7 +392,7 @@ bb_status bb_notation_value(bb_notation *notation, bb_element *parent, const cha
                                   "%.*s in a value of INT32, expected an integer",
                                   (int)value.fraction.length, value.fraction.start));
     }
-    BB_TRY(make_block(notation, &value, known, place, out));
+    BB_TRY(add_block(notation, &value, known, place, out));
 done:
     release_piece(&value);
     return status;

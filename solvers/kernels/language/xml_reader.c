@@ -25,18 +25,18 @@ typedef struct reader {
     bb_place place;
 } reader;
 
-static void *take(size_t bytes)
+static void *allocate(size_t bytes)
 {
     void *block = NULL;
     return bb_memory_allocate((bb_index)bytes, 1, &block) == BB_OK ? block : NULL;
 }
 
-static void *take_again(void *block, size_t bytes)
+static void *reallocate(void *block, size_t bytes)
 {
     return bb_memory_resize((bb_index)bytes, 1, &block) == BB_OK ? block : NULL;
 }
 
-static void give(void *block)
+static void release_block(void *block)
 {
     bb_memory_release(&block);
 }
@@ -61,7 +61,7 @@ static bb_place here(reader *in)
     return place_of(in, (bb_index)XML_GetCurrentByteIndex(in->parser));
 }
 
-static void keep(reader *in, bb_status status)
+static void record_status(reader *in, bb_status status)
 {
     if (status != BB_OK && in->status == BB_OK) {
         in->status = bb_status_trace(status, __FILE__, __LINE__, "reading XML");
@@ -110,7 +110,7 @@ static void on_start(void *data, const XML_Char *name, const XML_Char **attribut
         bb_description_add(in->description, in->element, name, here(in), in->problems, &element);
     if (element == NULL) {
         ++in->skipped;
-        keep(in, status);
+        record_status(in, status);
         return;
     }
     in->element = element;
@@ -120,7 +120,7 @@ static void on_start(void *data, const XML_Char *name, const XML_Char **attribut
                                     place_of(in, offset), in->problems);
         offset = skip_attribute(in, offset);
     }
-    keep(in, status);
+    record_status(in, status);
 }
 
 static void on_end(void *data, const XML_Char *name)
@@ -148,8 +148,9 @@ static void on_text(void *data, const XML_Char *text, int length)
         while (start + shown < length && ((unsigned char)text[start + shown] & 0xC0U) == 0x80U) {
             --shown; // do not cut a UTF-8 character
         }
-        keep(in, bb_problems_add(in->problems, here(in), "unexpected text '%.*s' between elements",
-                                 shown, text + start));
+        record_status(in, bb_problems_add(in->problems, here(in),
+                                          "unexpected text '%.*s' between elements", shown,
+                                          text + start));
     }
 }
 
@@ -161,7 +162,8 @@ static void on_doctype(void *data, const XML_Char *name, const XML_Char *system,
     (void)public;
     (void)internal;
     reader *in = data;
-    keep(in, bb_problems_add(in->problems, here(in), "DOCTYPE is not supported; remove it"));
+    record_status(in,
+                  bb_problems_add(in->problems, here(in), "DOCTYPE is not supported; remove it"));
     (void)XML_StopParser(in->parser, XML_FALSE);
 }
 
@@ -172,14 +174,14 @@ static void on_declaration(void *data, const XML_Char *version, const XML_Char *
     (void)standalone;
     reader *in = data;
     if (encoding != NULL && strcasecmp(encoding, "UTF-8") != 0) {
-        keep(in, bb_problems_add(in->problems, here(in),
-                                 "encoding %.80s is not supported; use UTF-8", encoding));
+        record_status(in, bb_problems_add(in->problems, here(in),
+                                          "encoding %.80s is not supported; use UTF-8", encoding));
         (void)XML_StopParser(in->parser, XML_FALSE);
     }
 }
 
 // Reports the error of expat, once.
-static bb_status tell_malformed(const reader *in)
+static bb_status report_malformed(const reader *in)
 {
     const enum XML_Error code = XML_GetErrorCode(in->parser);
     if (code == XML_ERROR_NO_MEMORY) {
@@ -197,7 +199,7 @@ bb_status bb_xml_reader_read(const char *bytes, bb_index length, const char *nam
                              bb_problems *problems, bb_description *out)
 {
     bb_status status = BB_OK;
-    const XML_Memory_Handling_Suite memory = {take, take_again, give};
+    const XML_Memory_Handling_Suite memory = {allocate, reallocate, release_block};
     *out = (bb_description){0};
     reader in = {.description = out,
                  .problems = problems,
@@ -216,7 +218,7 @@ bb_status bb_xml_reader_read(const char *bytes, bb_index length, const char *nam
     const enum XML_Status parsed = XML_Parse(in.parser, bytes, (int)length, 1);
     BB_TRY(in.status);
     if (parsed != XML_STATUS_OK) {
-        BB_TRY(tell_malformed(&in));
+        BB_TRY(report_malformed(&in));
     } else if (out->root != NULL) {
         BB_TRY(bb_description_complete(out, problems));
     }

@@ -89,7 +89,7 @@ void bb_kernel_context_set_chooser(bb_kernel_context *context, const bb_kernel_c
     context->chooser = *chooser;
 }
 
-static void forget_variant(kept_variant **variant)
+static void release_variant(kept_variant **variant)
 {
     if (*variant == NULL) {
         return;
@@ -106,7 +106,7 @@ static void forget_variant(kept_variant **variant)
     BB_RELEASE(variant);
 }
 
-static void forget_site(kept_site **site)
+static void release_site(kept_site **site)
 {
     if (*site == NULL) {
         return;
@@ -115,19 +115,19 @@ static void forget_site(kept_site **site)
     BB_RELEASE(site);
 }
 
-static void forget(kept_kernel **kept)
+static void release_kernel(kept_kernel **kept)
 {
     if (*kept == NULL) {
         return;
     }
     for (kept_variant *variant = (*kept)->variants; variant != NULL;) {
         kept_variant *next = variant->next;
-        forget_variant(&variant);
+        release_variant(&variant);
         variant = next;
     }
     for (kept_site *site = (*kept)->sites; site != NULL;) {
         kept_site *next = site->next;
-        forget_site(&site);
+        release_site(&site);
         site = next;
     }
     bb_program_release(&(*kept)->program);
@@ -135,7 +135,7 @@ static void forget(kept_kernel **kept)
     BB_RELEASE(kept);
 }
 
-static void forget_text(kept_text **text)
+static void release_text(kept_text **text)
 {
     if (*text == NULL) {
         return;
@@ -152,12 +152,12 @@ void bb_kernel_context_destroy(bb_kernel_context **context)
     }
     for (kept_kernel *kept = (*context)->first; kept != NULL;) {
         kept_kernel *next = kept->next;
-        forget(&kept);
+        release_kernel(&kept);
         kept = next;
     }
     for (kept_text *text = (*context)->texts; text != NULL;) {
         kept_text *next = text->next;
-        forget_text(&text);
+        release_text(&text);
         text = next;
     }
     BB_RELEASE(context);
@@ -191,7 +191,7 @@ static bb_status read_kernel(const bb_kernel_use *use, kept_kernel **out)
     *out = kept;
     kept = NULL;
 done:
-    forget(&kept);
+    release_kernel(&kept);
     return status;
 }
 
@@ -233,7 +233,7 @@ static bb_status find_variant(kept_kernel *kept, const bb_choice *choice, bool i
         made = NULL;
     }
 done:
-    forget_variant(&made);
+    release_variant(&made);
     return status;
 }
 
@@ -247,8 +247,8 @@ static bool same_sizes(const kept_site *site, const bb_program_data *data, int c
 }
 
 // Warns that a failed variant has been replaced.
-static void tell_fallen(const bb_kernel_context *context, const kept_kernel *kept,
-                        const kept_variant *variant, const bb_program_data *data)
+static void warn_replaced(const bb_kernel_context *context, const kept_kernel *kept,
+                          const kept_variant *variant, const bb_program_data *data)
 {
     const bb_kernel_chooser *chooser = &context->chooser;
     if (chooser->fall_back != NULL && !bb_choice_equal(&variant->wanted, &variant->choice)) {
@@ -257,8 +257,8 @@ static void tell_fallen(const bb_kernel_context *context, const kept_kernel *kep
     }
 }
 
-static bb_status ask(const bb_kernel_context *context, kept_kernel *kept, const bb_binding *binding,
-                     kept_site *site)
+static bb_status query_chooser(const bb_kernel_context *context, kept_kernel *kept,
+                               const bb_binding *binding, kept_site *site)
 {
     bb_status status = BB_OK;
     const bb_choice plain = bb_choice_default_over(context->device, binding);
@@ -269,7 +269,7 @@ static bb_status ask(const bb_kernel_context *context, kept_kernel *kept, const 
         BB_TRY(context->chooser.choose(context->chooser.context, &question, &choice));
     }
     BB_TRY(find_variant(kept, &choice, bb_choice_equal(&choice, &plain), &site->variant));
-    tell_fallen(context, kept, site->variant, site->data);
+    warn_replaced(context, kept, site->variant, site->data);
 done:
     return status;
 }
@@ -292,7 +292,7 @@ static bb_status choose(const bb_kernel_context *context, kept_kernel *kept,
         for (int i = 0; i < count; ++i) {
             made->data[i] = (bb_program_data){.columns = data[i].columns, .rows = data[i].rows};
         }
-        BB_TRY(ask(context, kept, binding, made));
+        BB_TRY(query_chooser(context, kept, binding, made));
         made->next = kept->sites;
         kept->sites = made;
         site = made;
@@ -300,12 +300,12 @@ static bb_status choose(const bb_kernel_context *context, kept_kernel *kept,
     }
     *out = site->variant;
 done:
-    forget_site(&made);
+    release_site(&made);
     return status;
 }
 
 // Extends the requirements on a variant by a binding.
-static void serve(const kept_kernel *kept, kept_variant *variant, const bb_binding *binding)
+static void add_binding(const kept_kernel *kept, kept_variant *variant, const bb_binding *binding)
 {
     for (int i = 0; i < kept->program.step_count; ++i) {
         variant->is_inside[i] =
@@ -373,7 +373,7 @@ static void fall_back(const bb_kernel_launch *launch)
     variant->choice = bb_choice_default_over(context->device, &launch->binding);
     variant->is_default = true;
     variant->is_served = false;
-    tell_fallen(context, launch->kept, variant, launch->binding.data);
+    warn_replaced(context, launch->kept, variant, launch->binding.data);
 }
 
 bb_status bb_kernel_launch_create(bb_kernel_context *context, const bb_kernel_use *use,
@@ -395,7 +395,7 @@ bb_status bb_kernel_launch_create(bb_kernel_context *context, const bb_kernel_us
         launch->blocks[i] = blocks[i];
     }
     BB_TRY(choose(context, launch->kept, &launch->binding, &launch->variant));
-    serve(launch->kept, launch->variant, &launch->binding);
+    add_binding(launch->kept, launch->variant, &launch->binding);
     *out = launch;
     launch = NULL;
 done:
@@ -473,7 +473,7 @@ bb_status bb_kernel_context_build(bb_kernel_context *context, const char *source
     }
     *out = text->build;
 done:
-    forget_text(&made);
+    release_text(&made);
     return status;
 }
 

@@ -18,7 +18,7 @@ struct bb_kernel_sequence {
     bb_build *build;               // build of `joined`, owned by the context
 };
 
-static bool serves(const bb_kernel_launch *launch)
+static bool can_join(const bb_kernel_launch *launch)
 {
     return bb_assembled_sequence_supports(bb_kernel_launch_query(launch).binding);
 }
@@ -30,7 +30,7 @@ static bb_index find_runs(bb_kernel_sequence *sequence, bb_kernel_launch *const 
     bb_index joined = 0;
     for (bb_index i = 0; i < count;) {
         bb_index length = 0;
-        while (i + length < count && serves(launches[i + length])) {
+        while (i + length < count && can_join(launches[i + length])) {
             ++length;
         }
         sequence_run *run = &sequence->runs[sequence->run_count++];

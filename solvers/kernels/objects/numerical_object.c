@@ -115,7 +115,7 @@ done:
     return status;
 }
 
-static bb_status make_room(bb_numerical_object *object)
+static bb_status allocate_block(bb_numerical_object *object)
 {
     return object->block != NULL ? BB_OK
                                  : bb_device_allocate(bb_kernel_context_device(object->context),
@@ -123,11 +123,11 @@ static bb_status make_room(bb_numerical_object *object)
 }
 
 // Makes an operand's elements available on the device.
-static bb_status bring(bb_numerical_object *object)
+static bb_status upload(bb_numerical_object *object)
 {
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(object->context);
-    BB_TRY(make_room(object));
+    BB_TRY(allocate_block(object));
     if (object->is_zero) {
         BB_TRY(bb_device_zero(device, object->block, bytes_of(object)));
         object->on_host = object->host != NULL; // zeros
@@ -191,11 +191,11 @@ static bb_status run(const operation *work)
                                .type_count = 1};
     BB_TRY(check_operation(work));
     for (int i = 0; i < count; ++i) {
-        BB_TRY(bring(work->operands[i]));
+        BB_TRY(upload(work->operands[i]));
         sizes[i] = sizes_of(work->operands[i], work->is_flat);
         blocks[i] = work->operands[i]->block;
     }
-    BB_TRY(make_room(result));
+    BB_TRY(allocate_block(result));
     sizes[count] = sizes_of(result, work->is_flat);
     blocks[count] = result->block;
     BB_TRY(bb_kernel_context_run(result->context, &use, sizes, &parameter, blocks));

@@ -93,7 +93,7 @@ static bool fix_by(const bb_affine_system *system, const bb_affine *form, bool *
 // True if a boundary maps different coordinates of a write to different elements: periodic, if the
 // range does not exceed the object. An access without a boundary that leaves its object has been
 // reported already.
-static bool keeps_apart(const bb_binding *binding, const access *write)
+static bool is_boundary_injective(const bb_binding *binding, const access *write)
 {
     const bb_step *step = &binding->program->steps[write->step];
     const bb_program_data *data = &binding->data[step->object];
@@ -202,8 +202,8 @@ static bool differ(residues *set, const access *a, const access *b)
 }
 
 // True if some coordinate differs modulo m for all values of the free variables of both points.
-static bool meet_nowhere(const bb_affine_system *system, const access *a, const access *b,
-                         int64_t modulus)
+static bool differ_modulo(const bb_affine_system *system, const access *a, const access *b,
+                          int64_t modulus)
 {
     residues set = {.system = system, .modulus = modulus};
     for (int k = 0; k < a->count; ++k) {
@@ -252,7 +252,7 @@ static void find_moduli(const bb_affine_system *system, const bb_affine *form, b
 
 // Boundaries that map an access to another element; a mirror of more than one element preserves
 // parity.
-static bool keeps_residue(const bb_binding *binding, const access *a, int64_t modulus)
+static bool preserves_residue(const bb_binding *binding, const access *a, int64_t modulus)
 {
     const bb_step *step = &binding->program->steps[a->step];
     const bb_program_data *data = &binding->data[step->object];
@@ -262,11 +262,11 @@ static bool keeps_residue(const bb_binding *binding, const access *a, int64_t mo
             (a->count == 1 || data->rows > 1));
 }
 
-static bool never_meet(const bb_binding *binding, const bb_affine_system *system, const access *a,
-                       const access *b)
+static bool are_disjoint(const bb_binding *binding, const bb_affine_system *system, const access *a,
+                         const access *b)
 {
     bool moduli[MAX_MODULUS + 1] = {false};
-    const bool stays = keeps_residue(binding, a, 0) && keeps_residue(binding, b, 0);
+    const bool stays = preserves_residue(binding, a, 0) && preserves_residue(binding, b, 0);
     bool same = true;
     for (int k = 0; k < a->count; ++k) {
         if (stays && (a->intervals[k].maximum < b->intervals[k].minimum ||
@@ -281,8 +281,8 @@ static bool never_meet(const bb_binding *binding, const bb_affine_system *system
         return true;
     }
     for (int64_t modulus = 2; modulus <= MAX_MODULUS; ++modulus) {
-        if (moduli[modulus] && keeps_residue(binding, a, modulus) &&
-            keeps_residue(binding, b, modulus) && meet_nowhere(system, a, b, modulus)) {
+        if (moduli[modulus] && preserves_residue(binding, a, modulus) &&
+            preserves_residue(binding, b, modulus) && differ_modulo(system, a, b, modulus)) {
             return true;
         }
     }
@@ -326,7 +326,7 @@ static bb_status check_write(const bb_binding *binding, bb_affine_system *system
     const char *object = program->objects[write->object].name;
     bool injective = false;
     BB_TRY(is_injective(binding, system, &accesses[number], &injective));
-    if (!injective || !keeps_apart(binding, &accesses[number])) {
+    if (!injective || !is_boundary_injective(binding, &accesses[number])) {
         BB_TRY(bb_problems_add(problems, write->place,
                                "%s may write one element of %s at several points; use coordinates "
                                "that differ between points",
@@ -336,7 +336,7 @@ static bb_status check_write(const bb_binding *binding, bb_affine_system *system
         const bb_step *other = &program->steps[accesses[i].step];
         const bool is_pair = other->object == write->object && i != number &&
                              (other->kind == BB_STEP_READ || i > number);
-        if (is_pair && !never_meet(binding, system, &accesses[i], &accesses[number])) {
+        if (is_pair && !are_disjoint(binding, system, &accesses[i], &accesses[number])) {
             BB_TRY(bb_problems_add(problems, other->place,
                                    "%s %s elements of %s that %s may write at other points; write "
                                    "to another object",

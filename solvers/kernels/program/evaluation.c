@@ -115,7 +115,7 @@ static void join(evaluation *run, const bb_reduction *reduction, parts *target, 
     memcpy(target->numbers, sums, (size_t)reduction->count * sizeof sums[0]);
 }
 
-static void take_item(evaluation *run, const bb_reduction *reduction, parts *lane)
+static void add_item(evaluation *run, const bb_reduction *reduction, parts *lane)
 {
     bb_scalar inputs[BB_PROGRAM_ACCUMULATORS];
     bb_scalar sums[BB_PROGRAM_ACCUMULATORS];
@@ -273,7 +273,7 @@ static void run_items(evaluation *run, const bb_iteration_space *space, const bb
             run->values[space->positions[1]].integer = item / width;
         }
         if (run_list(run, list, status) && reduction != NULL) {
-            take_item(run, reduction, &lanes[(item - bounds[0]) % reduction->order.lanes]);
+            add_item(run, reduction, &lanes[(item - bounds[0]) % reduction->order.lanes]);
         }
     }
 }

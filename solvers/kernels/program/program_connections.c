@@ -72,7 +72,7 @@ static void read_port(bb_program_builder *builder, const bb_element *element,
 }
 
 // Index of a port with `count` numbered places; -1 after a problem.
-static int take_index(bb_program_builder *builder, const port *end, int count)
+static int find_index(bb_program_builder *builder, const port *end, int count)
 {
     const int index = end->index < 0 && count > 0 && strcmp(end->name, "out") == 0 ? 0 : end->index;
     if (index < 0) {
@@ -85,15 +85,15 @@ static int take_index(bb_program_builder *builder, const port *end, int count)
     return index < count ? index : -1;
 }
 
-static int take_value(bb_program_builder *builder, const port *end, int count, int first)
+static int find_value(bb_program_builder *builder, const port *end, int count, int first)
 {
-    const int index = take_index(builder, end, count);
+    const int index = find_index(builder, end, count);
     return index >= 0 ? first + index : -1;
 }
 
-static int *take_slot(bb_program_builder *builder, const port *end, int count, int *slots)
+static int *find_slot(bb_program_builder *builder, const port *end, int count, int *slots)
 {
-    const int index = take_index(builder, end, count);
+    const int index = find_index(builder, end, count);
     return index >= 0 ? &slots[index] : NULL;
 }
 
@@ -113,10 +113,10 @@ static int find_space_emitter(bb_program_builder *builder, const port *end,
                               const bb_iteration_space *space, const bb_reduction *reduction)
 {
     if (is_named(end, "i")) {
-        return take_value(builder, end, space->dimensions, space->positions[0]);
+        return find_value(builder, end, space->dimensions, space->positions[0]);
     }
     if (is_named(end, "out") && reduction != NULL) {
-        return take_value(builder, end, reduction->count, reduction->output);
+        return find_value(builder, end, reduction->count, reduction->output);
     }
     refuse_port(builder, end, reduction != NULL ? "i(k), out(k)" : "i(k)");
     return -1;
@@ -134,7 +134,7 @@ static int find_step_emitter(bb_program_builder *builder, const port *end)
         return step->output;
     }
     if (step->kind == BB_STEP_FUNCTION && is_named(end, "out")) {
-        return take_value(builder, end, step->expression.output_count, step->output);
+        return find_value(builder, end, step->expression.output_count, step->output);
     }
     refuse_port(builder, end,
                 step->kind == BB_STEP_READ    ? "out"
@@ -157,7 +157,7 @@ static int find_emitter(bb_program_builder *builder, const port *end)
     }
     if (kind == BB_NAMED_OBJECT && is_named(end, "Size")) {
         const bb_program_object *object = &program->objects[end->owner->index];
-        return take_value(builder, end, 1 + (object->structure == BB_STRUCTURE_MATRIX),
+        return find_value(builder, end, 1 + (object->structure == BB_STRUCTURE_MATRIX),
                           object->sizes[0]);
     }
     if (kind == BB_NAMED_PARAMETER && is_named(end, "value") && end->index < 0) {
@@ -173,10 +173,10 @@ static int *find_space_acceptor(bb_program_builder *builder, const port *end,
                                 bb_iteration_space *space, bb_reduction *reduction)
 {
     if (is_named(end, "Range") || is_named(end, "Size")) {
-        return take_slot(builder, end, space->dimensions, space->ranges);
+        return find_slot(builder, end, space->dimensions, space->ranges);
     }
     if (is_named(end, "func") && reduction != NULL) {
-        return take_slot(builder, end, BB_PROGRAM_ACCUMULATORS, reduction->inputs);
+        return find_slot(builder, end, BB_PROGRAM_ACCUMULATORS, reduction->inputs);
     }
     refuse_port(builder, end, reduction != NULL ? "Range(k), func(k)" : "Range(k); it has no ICF");
     return NULL;
@@ -192,13 +192,13 @@ static int *find_step_acceptor(bb_program_builder *builder, const port *end)
         return find_space_acceptor(builder, end, &iterator->space, &iterator->reduction);
     }
     if (step->kind == BB_STEP_FUNCTION && is_named(end, "in")) {
-        return take_slot(builder, end, step->expression.inputs, step->inputs);
+        return find_slot(builder, end, step->expression.inputs, step->inputs);
     }
     if (step->kind == BB_STEP_WRITE && is_named(end, "in") && end->index <= 0) {
         return &step->stored;
     }
     if (step->kind != BB_STEP_FUNCTION && is_named(end, "v")) {
-        return take_slot(builder, end, BB_PROGRAM_VARIABLES, builder->slots[number]);
+        return find_slot(builder, end, BB_PROGRAM_VARIABLES, builder->slots[number]);
     }
     refuse_port(builder, end,
                 step->kind == BB_STEP_FUNCTION ? "in(k)"

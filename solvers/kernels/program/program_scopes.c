@@ -21,7 +21,7 @@ typedef struct placing {
 
 // Values that a step uses directly; func(k) of an iterator belong to its space and are handled
 // separately.
-static int taken_values(const placing *place, int number, int values[MAX_TAKEN])
+static int used_values(const placing *place, int number, int values[MAX_TAKEN])
 {
     const bb_step *step = &place->program->steps[number];
     int count = 0;
@@ -55,7 +55,7 @@ static bb_scope first_scope(const placing *place, int number)
 {
     const bb_step *step = &place->program->steps[number];
     int values[MAX_TAKEN];
-    const int count = taken_values(place, number, values);
+    const int count = used_values(place, number, values);
     bool host = step->kind == BB_STEP_FUNCTION;
     bool final = false;
     for (int i = 0; i < count; ++i) {
@@ -91,7 +91,7 @@ static bool is_invariant(const placing *place, int number)
 {
     const bb_step *step = &place->program->steps[number];
     int values[MAX_TAKEN];
-    const int count = taken_values(place, number, values);
+    const int count = used_values(place, number, values);
     bool invariant =
         (step->kind == BB_STEP_READ || step->kind == BB_STEP_FUNCTION) && iterator_of(step) < 0;
     for (int i = 0; i < count && invariant; ++i) {
@@ -107,7 +107,7 @@ static void mark_uses(placing *place, int number)
 {
     const bb_step *step = &place->program->steps[number];
     int values[MAX_TAKEN];
-    const int count = taken_values(place, number, values);
+    const int count = used_values(place, number, values);
     bool *uses = place->scopes[number] == BB_SCOPE_FINAL ? place->is_final_use : place->is_body_use;
     for (int i = 0; i < count; ++i) {
         uses[values[i]] = true;
@@ -167,8 +167,8 @@ static void place_steps(placing *place)
 }
 
 // True if a value exists where it is used: in `scope`, inside `iterator` or -1.
-static void check_taken(placing *place, int value, bb_scope scope, int iterator, bb_place origin,
-                        const char *taker)
+static void check_use(placing *place, int value, bb_scope scope, int iterator, bb_place origin,
+                      const char *taker)
 {
     const bb_program *program = place->program;
     const bb_value *emitter = &program->values[value];
@@ -203,7 +203,7 @@ static void check_step(placing *place, int number)
 {
     const bb_step *step = &place->program->steps[number];
     int values[MAX_TAKEN];
-    const int count = taken_values(place, number, values);
+    const int count = used_values(place, number, values);
     if (step->kind == BB_STEP_ITERATOR && place->scopes[number] == BB_SCOPE_FINAL) {
         bb_program_builder_refuse(
             place->builder, step->place,
@@ -213,15 +213,15 @@ static void check_step(placing *place, int number)
         return;
     }
     for (int i = 0; i < count; ++i) {
-        check_taken(place, values[i], place->scopes[number], iterator_of(step), step->place,
-                    step->name);
+        check_use(place, values[i], place->scopes[number], iterator_of(step), step->place,
+                  step->name);
     }
     if (step->kind == BB_STEP_ITERATOR) {
         const bb_reduction *reduction = &place->program->iterators[step->iterator].reduction;
         for (int k = 0; k < BB_PROGRAM_ACCUMULATORS; ++k) {
             if (reduction->inputs[k] >= 0) {
-                check_taken(place, reduction->inputs[k], BB_SCOPE_ITERATOR, step->iterator,
-                            step->place, step->name);
+                check_use(place, reduction->inputs[k], BB_SCOPE_ITERATOR, step->iterator,
+                          step->place, step->name);
             }
         }
     }
@@ -232,12 +232,12 @@ static void check_hull(placing *place)
     const bb_program *program = place->program;
     const bb_place origin = place->builder->description->root->place;
     for (int k = 0; k < program->space.dimensions; ++k) {
-        check_taken(place, program->space.ranges[k], BB_SCOPE_HOST, -1, origin, program->name);
+        check_use(place, program->space.ranges[k], BB_SCOPE_HOST, -1, origin, program->name);
     }
     for (int k = 0; program->has_reduction && k < BB_PROGRAM_ACCUMULATORS; ++k) {
         if (program->reduction.inputs[k] >= 0) {
-            check_taken(place, program->reduction.inputs[k], BB_SCOPE_BODY, -1, origin,
-                        program->name);
+            check_use(place, program->reduction.inputs[k], BB_SCOPE_BODY, -1, origin,
+                      program->name);
         }
     }
 }

@@ -103,7 +103,7 @@ bb_selector_form bb_selector_form_of(const bb_step *step, int output)
     return form;
 }
 
-static bool takes(const bb_step *step, int number, int value)
+static bool uses(const bb_step *step, int number, int value)
 {
     const bb_expression_node *node = &step->expression.nodes[number];
     if (node->operation == BB_OPERATION_INPUT) {
@@ -114,7 +114,7 @@ static bool takes(const bb_step *step, int number, int value)
                              : 0;
     bool any = false;
     for (int k = 0; k < operands; ++k) {
-        any = any || takes(step, node->operands[k], value);
+        any = any || uses(step, node->operands[k], value);
     }
     return any;
 }
@@ -128,7 +128,7 @@ bool bb_selector_form_slope(const bb_selector_form *form, int value, int64_t *ou
         if (term->value == value) {
             *out = term->coefficient;
         } else if (term->value < 0) {
-            known = known && !takes(form->step, term->node, value);
+            known = known && !uses(form->step, term->node, value);
         }
     }
     return known;

@@ -341,7 +341,7 @@ static bool is_known(const caller_shape *shapes, int count)
     return known;
 }
 
-static void take_sizes(const search *self, int way, const bb_index *shape, bb_trial_data *out)
+static void compute_sizes(const search *self, int way, const bb_index *shape, bb_trial_data *out)
 {
     const bb_program *program = self->set->program;
     *out = (bb_trial_data){.count = program->object_count};
@@ -365,7 +365,7 @@ static bb_status add_shape(search *self, int number, caller_shape *shapes, int *
         const int place = k % SCALINGS;
         const int way = number % 2 == 1 && place < 2 ? 1 - place : place;
         bool binds = false;
-        take_sizes(self, way, bb_trial_shapes[number], &shapes[*count].sizes);
+        compute_sizes(self, way, bb_trial_shapes[number], &shapes[*count].sizes);
         BB_TRY(try_sizes(self, strictly, &shapes[*count], &binds));
         if (binds && !is_known(shapes, *count)) {
             ++*count;
@@ -385,7 +385,7 @@ static bb_status caller_shapes_find(const bb_binding *set, const bb_scalar *para
 {
     bb_status status = BB_OK;
     search self = {.set = set, .parameters = parameters, .is_range = is_range};
-    take_sizes(&self, 0, NULL, &shapes[0].sizes);
+    compute_sizes(&self, 0, NULL, &shapes[0].sizes);
     shapes[0].limits = limits;
     *count = elements_of(set->program, set->data) <= MOST_OF_SET;
     for (int i = 0; i < BB_TRIAL_SHAPES; ++i) {
@@ -428,7 +428,7 @@ static void fill(const bb_caller_subject *self, bool is_set, caller_limits limit
     }
 }
 
-static bb_status make_shape(const bb_tuning_subject *subject, int number, bb_trial_data *out)
+static bb_status create_shape(const bb_tuning_subject *subject, int number, bb_trial_data *out)
 {
     bb_status status = BB_OK;
     const bb_caller_subject *self = subject->context;
@@ -494,7 +494,7 @@ done:
     return status;
 }
 
-static bb_status take_data(bb_caller_subject *self, const bb_program_data *data)
+static bb_status copy_data(bb_caller_subject *self, const bb_program_data *data)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(self->program->object_count <= BB_TRIAL_OBJECTS, BB_INVALID,
@@ -521,7 +521,7 @@ bb_status bb_caller_subject_create(const bb_program *program, const char *name,
     BB_TRY(BB_ZEROED(1, &made));
     made->program = program;
     made->name = name;
-    BB_TRY(take_data(made, data));
+    BB_TRY(copy_data(made, data));
     BB_TRY(bind(made, parameters, problems, &set));
     if (problems->count > 0) {
         goto done;
@@ -535,7 +535,7 @@ bb_status bb_caller_subject_create(const bb_program *program, const char *name,
                                       .context = made,
                                       .shape_count = made->shape_count,
                                       .set_count = 1,
-                                      .make_shape = make_shape,
+                                      .make_shape = create_shape,
                                       .size_set = size_set,
                                       .fill_set = fill_set};
     *out = made;

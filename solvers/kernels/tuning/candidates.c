@@ -198,8 +198,8 @@ bb_status bb_candidates_create(bb_device_kind kind, const bb_program *program,
                                 : bb_choice_default(kind, program);
     const bb_candidate_wish any = {.is_exhaustive = wish->is_exhaustive};
     const listing defaults = {kind, program, &any, &made};
-    BB_TRY(add(&defaults,
-               &first)); // even if the device does not support such a group: the trial reports that
+    // Even if the device does not support such a group: the trial reports that.
+    BB_TRY(add(&defaults, &first));
     if (kind == BB_DEVICE_CPU || (kind == BB_DEVICE_OPENCL && wish->is_processor)) {
         BB_TRY(add_tiles(&list));
     }

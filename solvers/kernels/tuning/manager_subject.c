@@ -78,7 +78,7 @@ static void fill_sparse(const bb_program *program, const bb_program_data *data, 
 }
 
 // Every set of a manager has all objects of its kernel; bb_manager_subject_create has checked that.
-static void take_sizes(const bb_program *program, const bb_benchmark_set *set, bb_trial_data *out)
+static void set_sizes(const bb_program *program, const bb_benchmark_set *set, bb_trial_data *out)
 {
     (void)snprintf(out->name, sizeof out->name, "%s", set->name);
     out->count = program->object_count;
@@ -88,7 +88,7 @@ static void take_sizes(const bb_program *program, const bb_benchmark_set *set, b
     }
 }
 
-static bb_status make_shape(const bb_tuning_subject *subject, int number, bb_trial_data *out)
+static bb_status create_shape(const bb_tuning_subject *subject, int number, bb_trial_data *out)
 {
     bb_status status = BB_OK;
     const bb_manager_subject *self = subject->context;
@@ -97,7 +97,7 @@ static bb_status make_shape(const bb_tuning_subject *subject, int number, bb_tri
     const bb_index *shape = number == 0 ? NULL : bb_trial_shapes[number - 1];
     const bool is_sparse = shape != NULL && odd->sparsity != BB_SPARSITY_NONE;
     bb_benchmark_set plain = shape != NULL ? *odd : self->manager->sets[BB_BENCHMARK_SMALL];
-    take_sizes(program, &plain, out);
+    set_sizes(program, &plain, out);
     for (int i = 0; i < program->object_count && shape != NULL; ++i) {
         bb_program_data *object = &out->objects[i];
         object->columns = is_sparse ? sparse_extent(program->objects[i].name, shape[0] / 4 + 1)
@@ -121,7 +121,7 @@ done:
 static void size_set(const bb_tuning_subject *subject, int number, bb_trial_data *out)
 {
     const bb_manager_subject *self = subject->context;
-    take_sizes(&self->program, &self->manager->sets[number], out);
+    set_sizes(&self->program, &self->manager->sets[number], out);
 }
 
 static bb_status fill_set(const bb_tuning_subject *subject, int number, bb_trial_data *data)
@@ -165,7 +165,7 @@ bb_status bb_manager_subject_create(const bb_kernel_manager *manager, const char
                                       .context = made,
                                       .shape_count = SHAPES,
                                       .set_count = BB_BENCHMARK_COUNT,
-                                      .make_shape = make_shape,
+                                      .make_shape = create_shape,
                                       .size_set = size_set,
                                       .fill_set = fill_set};
     *out = made;

@@ -50,7 +50,7 @@ done:
     return status;
 }
 
-static void forget(entry *item)
+static void release_entry(entry *item)
 {
     bb_assembled_kernel_destroy(&item->kernel);
     BB_RELEASE(&item->is_inside);
@@ -64,7 +64,7 @@ void bb_tuning_destroy(bb_tuning **tuning)
         return;
     }
     for (int i = 0; self->entries != NULL && i < self->candidates.count; ++i) {
-        forget(&self->entries[i]);
+        release_entry(&self->entries[i]);
     }
     BB_RELEASE(&self->entries);
     BB_RELEASE(&self->digests);
@@ -101,7 +101,7 @@ static bool is_over(const trying *work)
            (listener->is_over != NULL && listener->is_over(listener->context));
 }
 
-static bb_status tell(const trying *work, const bb_tuning_record *record)
+static bb_status report(const trying *work, const bb_tuning_record *record)
 {
     const bb_tuning_listener *listener = work->listener;
     return listener->take != NULL ? listener->take(listener->context, record) : BB_OK;
@@ -132,7 +132,7 @@ done:
     return status;
 }
 
-static bool serves(const bb_tuning *tuning, const entry *item, const bool *is_inside)
+static bool covers(const bb_tuning *tuning, const entry *item, const bool *is_inside)
 {
     for (int i = 0; i < tuning->program->step_count; ++i) {
         if (item->is_inside[i] != is_inside[i]) {
@@ -150,10 +150,10 @@ static bb_status prepare(const trying *work, int number)
     entry *item = &tuning->entries[number];
     const bool *is_inside = work->data.binding.is_inside;
     const bb_choice *choice = &tuning->candidates.choices[number];
-    if (item->is_known && item->is_inside != NULL && serves(tuning, item, is_inside)) {
+    if (item->is_known && item->is_inside != NULL && covers(tuning, item, is_inside)) {
         goto done;
     }
-    forget(item);
+    release_entry(item);
     BB_TRY(BB_ALLOCATE(tuning->program->step_count + 1, &item->is_inside));
     memcpy(item->is_inside, is_inside, (size_t)tuning->program->step_count * sizeof *is_inside);
     status = bb_assembled_kernel_create(tuning->device, tuning->program, is_inside, choice,
@@ -209,7 +209,7 @@ static bb_status try_candidate(trying *work, int number)
         tuning->entries[number].is_known = record->trial.status != BB_TRIAL_SLOW;
     }
     ++work->outcome->tried;
-    BB_TRY(tell(work, record));
+    BB_TRY(report(work, record));
     BB_REQUIRE(
         record->trial.status != BB_TRIAL_RUN || bb_device_wait(tuning->device) == BB_OK, BB_DEVICE,
         "a variant left the device unusable; it is recorded and will be skipped in later runs: %s",
@@ -218,7 +218,7 @@ done:
     return status;
 }
 
-static bb_status take_candidate(trying *work, int number)
+static bb_status process_candidate(trying *work, int number)
 {
     bb_status status = BB_OK;
     const bb_tuning_listener *listener = work->listener;
@@ -313,13 +313,13 @@ static bb_status finish(trying *work)
     BB_TRY(find_best(work, false, BB_FINALISTS, &out->has_best, &out->best));
     out->default_s = default_seconds(work);
     if (out->has_best) {
-        BB_TRY(tell(work, &out->best));
+        BB_TRY(report(work, &out->best));
     }
     BB_TRY(find_best(work, true, BB_FINALISTS - 2, &has_reordered, &reordered));
     if (has_reordered && (!out->has_best || reordered.least_s < out->best.least_s)) {
         out->has_reordered = true;
         out->reordered = reordered;
-        BB_TRY(tell(work, &reordered));
+        BB_TRY(report(work, &reordered));
     }
 done:
     return status;
@@ -342,7 +342,7 @@ static bb_status try_all(trying *work)
         if (is_alike) {
             ++out->alike;
         } else {
-            BB_TRY(take_candidate(work, i));
+            BB_TRY(process_candidate(work, i));
         }
         // If the default fails at run time there is nothing to compare with, and it may make the
         // device fail again.

@@ -59,8 +59,8 @@ typedef struct bb_tuning_listener {
 
 /// Result of tuning on one set.
 typedef struct bb_tuning_outcome {
-    int candidates, alike, tried, recalled, right,
-        failed;       ///< alike: same text as an earlier candidate
+    /// `alike`: same text as an earlier candidate.
+    int candidates, alike, tried, recalled, right, failed;
     bool is_complete; ///< false: the time was over, or a callback ended it
     bool has_best;
     bb_tuning_record best;      ///< with the program's order of sums

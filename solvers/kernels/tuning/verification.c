@@ -141,7 +141,7 @@ static bool is_guarded(const guarded *memory)
     return true;
 }
 
-static void judge_object(const bb_verification_case *item, const bb_program_object *object,
+static void check_object(const bb_verification_case *item, const bb_program_object *object,
                          int number, const guarded *memory, const bb_verification_answer *answer,
                          bb_trial *out)
 {
@@ -181,7 +181,7 @@ static bb_status compute(const bb_verification *self, bb_device *device,
     BB_TRY(bb_assembled_kernel_launch(kernel, &item->binding, blocks));
     for (int i = 0; i < program->object_count && out->status == BB_TRIAL_RIGHT; ++i) {
         BB_TRY(bb_device_download(device, memory[i].image, memory[i].block, memory[i].whole));
-        judge_object(item, &program->objects[i], i, &memory[i], answer, out);
+        check_object(item, &program->objects[i], i, &memory[i], answer, out);
     }
     BB_TRY(bb_device_wait(device));
 done:
@@ -291,7 +291,7 @@ void bb_verification_case_release(bb_verification_case *item)
     *item = (bb_verification_case){.answer_count = 0};
 }
 
-static void take_absolute(bb_element_type type, void *elements, bb_index count)
+static void make_absolute(bb_element_type type, void *elements, bb_index count)
 {
     for (bb_index k = 0; k < count && bb_element_type_row(type)->is_float; ++k) {
         bb_scalar value = bb_evaluation_load(type, elements, k);
@@ -321,7 +321,7 @@ static bb_status evaluate(const bb_verification_case *item, const bb_program *pr
                    bb_trial_data_object_bytes(program, &item->shape, i));
         }
         if (absolute) {
-            take_absolute(program->objects[i].type, copies[i].elements, elements);
+            make_absolute(program->objects[i].type, copies[i].elements, elements);
         }
     }
     binding.program = &ordered;

@@ -70,8 +70,8 @@ enum {
     BB_STREAM_STAGE_UNITS = 2048, ///< of rows of a quantiser tile in shared memory: 64 rows, or 32
                                   ///< with the widest planes
     BB_STREAM_QUARTERS = 4,       ///< per row of the quantiser
-    BB_STREAM_BAND =
-        16, ///< rows whose quotients have the same width; a warp multiplies them together in limbs
+    /// Rows whose quotients have the same width; a warp multiplies them together in limbs.
+    BB_STREAM_BAND = 16,
     BB_STREAM_TURNS = 8,        ///< period in rows of the block positions
     BB_STREAM_QUOTIENTS = 32,   ///< width that denotes 32 words of quotients in a row of a tile
     BB_STREAM_RAW = 33,         ///< width that denotes 32 words of fp32

@@ -27,8 +27,8 @@ namespace stream
 
 constexpr int digits = 4;
 constexpr int block_digit_bytes = digits * BB_BLOCK; // per block of x
-constexpr int block_sum_bytes =
-    32; // with the sums of its digits; blocks have no bank conflicts when written
+// Sums of the digits of a block, padded so that blocks have no bank conflicts when written.
+constexpr int block_sum_bytes = 32;
 constexpr int block_x_bytes = block_digit_bytes + block_sum_bytes;
 
 /// Metadata of a quarter, written by the cutting warp.

@@ -124,7 +124,7 @@ TEST(brought_tiles_give_the_same_bits)
         autoptr(bb_tile_matrix) matrix = factored(c);
         vault held = {.failing = -1};
         const bb_tile_access access = {
-            .bring_row = bring_row, .bring_column = bring_column, .leave = leave, .context = &held};
+            .load_row = bring_row, .load_column = bring_column, .release = leave, .context = &held};
         take_all(&held, matrix);
         matrix->access = &access;
         for (int threads = 1; threads <= 2; ++threads) {
@@ -146,10 +146,10 @@ TEST(a_team_deals_the_right_hand_sides)
 {
     autoptr(bb_tile_matrix) matrix = factored(1);
     vault held = {.failing = -1};
-    bb_tile_access access = {.bring_row = bring_row,
-                             .bring_column = bring_column,
-                             .leave = leave,
-                             .deals_sides = true,
+    bb_tile_access access = {.load_row = bring_row,
+                             .load_column = bring_column,
+                             .release = leave,
+                             .distributes_sides = true,
                              .context = &held};
     static double single[N];
     memcpy(single, given, sizeof single);
@@ -177,7 +177,7 @@ TEST(a_line_that_is_gone_is_an_error)
     autoptr(bb_tile_matrix) matrix = factored(1);
     vault held = {.failing = 3};
     const bb_tile_access access = {
-        .bring_row = bring_row, .bring_column = bring_column, .leave = leave, .context = &held};
+        .load_row = bring_row, .load_column = bring_column, .release = leave, .context = &held};
     take_all(&held, matrix);
     matrix->access = &access;
     memcpy(found, given, sizeof found);
