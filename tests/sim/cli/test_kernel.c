@@ -31,8 +31,8 @@ TEST(kernels_are_checked_and_printed)
     expect("bitbudget kernel check scale.kernel T=DP2", 0, "vector of DP2");
     expect("bitbudget kernel check scale.kernel", 2, "scale.kernel:2:15: elementDataType 'T'");
     expect("bitbudget kernel check scale.kernel T=FP", 2, "unknown type 'FP'");
-    expect("bitbudget kernel check scale.kernel T=SP U=DP", 2, "U=DP: no type of the description");
-    expect("bitbudget kernel check scale.kernel T=SP T=DP", 2, "T=DP: T has two types");
+    expect("bitbudget kernel check scale.kernel T=SP U=DP", 2, "U=DP: the description has no type");
+    expect("bitbudget kernel check scale.kernel T=SP T=DP", 2, "T=DP: T has a type already");
     expect("bitbudget kernel check scale.kernel T", 2, "T: expected NAME=TYPE, as T=SP");
     expect("bitbudget kernel check scal.kernel", 2, "scal.kernel:3:");
     assert_non_null(strstr(printed, "bitbudget: kernel 'scal.kernel': 1 problem\n"));
@@ -116,7 +116,7 @@ TEST(kernels_are_run_on_files)
     expect(RUN "c.h5", 2, "scale.kernel:2:31: parameter factor (DP) has no value; set it with -p");
     expect(RUN "c.h5 -p facto=1", 2, "no parameter 'facto' (did you mean factor?)");
     expect(RUN "c.h5 -p factor=x", 2, "-p factor=x: parameter factor is of type DP");
-    expect(RUN "c.h5 -p factor=1 --variant fast", 2, "'fast' is no variant: expected words as in");
+    expect(RUN "c.h5 -p factor=1 --variant fast", 2, "'fast' is not a variant: use words as in");
     expect(RUN "c.h5 -p factor=1 --variant tile8", 2,
            "kernel Scale has no such variant on cpu: tiles must have 16 to 65536 points");
     expect(RUN "c.h5 -p factor=1 --variant tile64 --reorder", 2, "--variant names the variant");
@@ -251,13 +251,14 @@ TEST_FULL(kernels_of_the_users_are_tuned)
                               "  begin = start[r]\n"
                               "  s = sum (k in start[r + 1] - begin) a[begin + k]\n  b[r] = s\n");
     expect("bitbudget tune rows.kernel T=DP --wisdom own.yaml --set start=701,a=700,b=700", 2,
-           "on the elements of start, not on sizes alone; --in FILE.h5 reads them");
+           "on the elements of start, not only on sizes; --in FILE.h5 reads them");
     expect("bitbudget tune rows.kernel T=DP --wisdom own.yaml --in own.h5", 0, "rows  ");
     write_text("pick.kernel", "kernel Pick (start: vector INT32; a, b: vector T)\nfor r in b.size\n"
                               "  b[r] = a[start[r]]\n");
     expect("bitbudget tune pick.kernel T=DP --wisdom own.yaml --set start=60,a=50,b=40", 0,
-           "elements of start and other integers are random from 0 to 49; --in FILE.h5");
-    expect("bitbudget tune scale.kernel T=DP U=SP --set a=9,b=9", 2, "U=SP: no type of the descr");
+           "elements of start and other integers are random, from 0 to 49; --in FILE.h5");
+    expect("bitbudget tune scale.kernel T=DP U=SP --set a=9,b=9", 2,
+           "U=SP: the description has no type");
     expect("bitbudget tune scale.kernel --set a=9,b=9", 2, "elementDataType 'T' is no type");
     expect("bitbudget tune scale.kernel T=DP", 2,
            "set its sizes in columns x rows, as --set a=2048,");

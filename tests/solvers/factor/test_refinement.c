@@ -160,7 +160,7 @@ TEST(limits_and_stagnation_are_outcomes)
         memcpy(x, f.b, (size_t)(f.m * f.n) * sizeof *x);
         check_ok(bb_refinement_solve(&refinement, f.m, x, &outcome));
         assert_int_equal(outcome.kind, BB_OUTCOME_NOT_CONVERGED);
-        assert_non_null(strstr(outcome.detail, "of 4 right-hand sides 4 at the limit of 2"));
+        assert_non_null(strstr(outcome.detail, "of 4 right-hand sides 4 reached the limit of 2"));
         assert_int_equal(refinement.report.failed, 4);
         // Nothing reaches below fp64.
         outcome = (bb_outcome){0};

@@ -214,7 +214,7 @@ TEST(shapes_that_do_not_go_together_are_refused)
     weighed_open(&s);
     s.weighed[0].rows = 0;
     check_fails(bb_residual_covariance(&s.sources[0], 1, s.weighed), BB_INVALID,
-                "where it is weighed");
+                "do not fit its weights");
     s.weighed[3].rows = WEIGHED_SEEN;
     check_fails(bb_residual_covariance(&s.sources[0], 1, &s.weighed[3]), BB_INVALID,
                 "9 rows of C, expected 23");

@@ -344,7 +344,7 @@ TEST(a_factor_in_fp32_is_refused)
     stored.memory_limit = bb_tile_plan_least_memory(&stored, N);
     check_ok(bb_tile_matrix_create(&source, NULL, &stored, &factor));
     check_fails(bb_rounding_sweep(factor, &step, 1, r, NULL), BB_UNSUPPORTED,
-                "tiles are not all in memory");
+                "some tiles of the factor are not in memory");
     bb_tile_matrix_destroy(&factor);
     make_factor(a, 32, &factor);
     const bb_rounding_step wide = {.round = round_to_nothing, .block = 65, .enter = tell_of_block};

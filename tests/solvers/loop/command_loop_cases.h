@@ -383,13 +383,13 @@ TEST(frames_are_posted_taken_and_lost_in_order)
             post_frame(&self, 2 + k);
         }
         check_fails(bb_command_loop_step(self.loop, 0, &frame), BB_INVALID,
-                    "frames are posted: receive all before a step");
+                    "frames are pending: receive all of them before a step");
     }
     check_fails(bb_command_loop_post(self.loop, 0), BB_INVALID,
                 "16 frames are pending: receive one before posting the next");
     check_ok(bb_command_loop_arm(self.loop));
     check_ok(bb_command_loop_reset(self.loop));
-    check_fails(bb_command_loop_wait(self.loop, &frame), BB_INVALID, "no frame is posted");
+    check_fails(bb_command_loop_wait(self.loop, &frame), BB_INVALID, "no frame is pending");
     // From rest again.
     for (int k = 0; k < 2; ++k) {
         put_frame(&self, k);

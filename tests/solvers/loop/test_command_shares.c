@@ -133,7 +133,7 @@ TEST(all_devices_together_have_the_bits_of_one)
             check_ok(bb_command_loop_arm(self.loop));
             check_ok(bb_command_loop_post(self.loop, 0));
         }
-        check_fails(bb_command_loop_step(self.loop, 0, &frame), BB_INVALID, "4 frames are posted");
+        check_fails(bb_command_loop_step(self.loop, 0, &frame), BB_INVALID, "4 frames are pending");
         for (int k = 0; k < 4; ++k) {
             check_ok(bb_command_loop_wait(self.loop, &frame));
             assert_true(frame.slopes_finite && frame.products_finite);

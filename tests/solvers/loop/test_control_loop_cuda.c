@@ -255,7 +255,7 @@ static void run_period(plant *system, const input_data *data, bb_index which)
     if (data->period.set >= 0) {
         check_outputs(system);
     }
-    check_fails(bb_control_loop_step(system->loop), BB_INVALID, "expected a period that has begun");
+    check_fails(bb_control_loop_step(system->loop), BB_INVALID, "start the period first");
 }
 
 TEST(steps_are_those_of_the_emulation)
@@ -372,12 +372,12 @@ TEST(a_period_takes_any_set)
         assert_memory_equal(found, z[set], sizeof found);
     }
     assert_memory_not_equal(z[0], z[1], sizeof found);
-    check_fails(bb_control_loop_use(system.loop, 0, SETS), BB_INVALID, "set 2 of 2 for period 0");
-    check_fails(bb_control_loop_use(system.loop, SETS, 0), BB_INVALID,
-                "period 2 of a control loop");
+    check_fails(bb_control_loop_use(system.loop, 0, SETS), BB_INVALID,
+                "set 2 of 2 sets for period 0");
+    check_fails(bb_control_loop_use(system.loop, SETS, 0), BB_INVALID, "period 2 does not exist");
     fill(-1, 9, &data);
     check_ok(bb_control_loop_add(system.loop, &data.period));
-    check_fails(bb_control_loop_use(system.loop, SETS, 0), BB_INVALID, "a period with products");
+    check_fails(bb_control_loop_use(system.loop, SETS, 0), BB_INVALID, "period must have products");
 }
 
 TEST(periods_that_do_not_fit_are_refused)
@@ -397,7 +397,7 @@ TEST(periods_that_do_not_fit_are_refused)
     data.output[1].point = 0;
     data.where[2] = UNKNOWNS;
     check_fails(bb_control_loop_add(system.loop, &data.period), BB_INVALID, "unknown 3000 of 3000");
-    check_fails(bb_control_loop_begin(system.loop, 0), BB_INVALID, "period 0 of a control loop");
+    check_fails(bb_control_loop_begin(system.loop, 0), BB_INVALID, "period 0 does not exist");
 }
 
 static int begin(void)

@@ -117,7 +117,7 @@ TEST(other_runs_are_refused)
                 "a multiple of 32 up to 1024");
     double *y = x;
     check_fails(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){0, 1, NULL}, x, &y, NULL),
-                BB_UNSUPPORTED, "this operator is the cpu's");
+                BB_UNSUPPORTED, "this operator is on the cpu");
     bb_coded_operator_destroy(&operation);
     check_ok(bb_coded_operator_create(cpu, matrix, narrow, &operation));
     check_fails(bb_coded_operator_sum_in_runs(operation, 32), BB_UNSUPPORTED,

@@ -268,7 +268,7 @@ TEST(a_window_on_the_device_is_refused)
                 BB_UNSUPPORTED, "storage zfp");
     check_fails(bb_coded_operator_queue(mixed, 2, &(bb_coded_window){0, 4, NULL}, scene.device_x,
                                         (double *const *)scene.y, NULL),
-                BB_INVALID, "one shape and storage");
+                BB_INVALID, "the same shape, storage");
 }
 #endif
 

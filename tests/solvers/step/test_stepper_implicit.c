@@ -164,5 +164,5 @@ TEST(gradients_solve_and_say_when_they_cannot)
     check_fails(bb_shifted_cg_solve(solver, d, b, 1e-13, x), BB_INVALID, "not finite");
     bb_shifted_cg_destroy(&solver);
     s.columns = N + 1;
-    check_fails(bb_shifted_cg_create(&s, 2.0, &solver), BB_INVALID, "300 x 301, expected square");
+    check_fails(bb_shifted_cg_create(&s, 2.0, &solver), BB_INVALID, "300 x 301; it must be square");
 }

@@ -162,7 +162,7 @@ TEST(devices_are_counted)
     rig_open(&self, &study, 1);
     check_fails(bb_frame_loop_create(self.loop->study, self.loop->pipeline, 0, &self.cpu,
                                      &self.loop->matrices, &loop),
-                BB_INVALID, "0 devices per frame, expected 1 to 8");
+                BB_INVALID, "0 devices of a frame, expected 1 to 8");
 }
 
 // Matrices of another size: one a target, each of its own, of the words that the storage says.

@@ -124,7 +124,7 @@ TEST(a_host_without_room_is_told)
     const double needed = bb_panel_plan_need(&plan, 1).host_bytes;
     check_ok(bb_panel_plan_check_host(&plan, needed));
     check_fails(bb_panel_plan_check_host(&plan, 0.5 * needed), BB_MEMORY,
-                "L of n = 200000 needs 80.2 GB of pinned memory, this machine has "
+                "L of n = 200000 needs 80.2 GB of pinned memory, but this machine has "
                 "40.1 GB");
 }
 
@@ -255,6 +255,6 @@ TEST(what_cannot_be_planned_takes_nothing)
     bb_panel_plan mixed = plan_of(1024, 256, BB_VARIANT_HP1);
     mixed.variants = variants;
     check_fails(bb_panel_arithmetic_of(&mixed, &arithmetic), BB_INVALID,
-                "cannot be mixed with hp1, expected variants in planes of fp16");
+                "cannot be mixed with hp1; use hp1, hp2, hp3 and x3 only");
     bb_status_clear();
 }

@@ -296,7 +296,7 @@ TEST(full_disks_are_told_before_any_work)
     const bb_status status = bb_tile_store_create(tiles, COUNT, &place, &store);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
     (void)signal(SIGXFSZ, before);
-    check_fails(status, BB_IO, "need 0.00629146 GB of the folder 'tile_store-");
+    check_fails(status, BB_IO, "need 0.00629146 GB in folder 'tile_store-");
     check_fails(status, BB_IO, "File too large");
     (void)snprintf(path, sizeof path, "%s/disk", folder);
     assert_int_equal(mkdir(path, 0777), 0);

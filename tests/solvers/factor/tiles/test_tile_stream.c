@@ -327,9 +327,10 @@ TEST(too_small_limits_are_refused_with_the_least)
     const size_t least = bb_tile_plan_least_memory(&plan, N);
     assert_int_equal(least, (8 * 32 * 32 + 12 * 32 + 2 * 32 * 32) * 4);
     plan.memory_limit = least - 1;
-    check_fails(bb_tile_matrix_create(&source, NULL, &plan, &matrix), BB_INVALID,
-                "memory limit of 4.2495e-05 GB, expected at least 4.2496e-05 GB for 300 rows in "
-                "tiles of 32");
+    check_fails(
+        bb_tile_matrix_create(&source, NULL, &plan, &matrix), BB_INVALID,
+        "memory limit of 4.2495e-05 GB is below the minimum of 4.2496e-05 GB for 300 rows in "
+        "tiles of 32");
     assert_null(matrix);
     plan.memory_limit = 0; // none
     assert_int_equal(bb_tile_plan_least_memory(&plan, N), 0);

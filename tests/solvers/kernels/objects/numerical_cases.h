@@ -217,7 +217,7 @@ static void what_does_not_go_together_is_refused(void **state)
     bb_numerical_object *y = numerical_make(task, BB_ELEMENT_DP, 4, 1);
     autoptr(bb_kernel_context) other = new_object(bb_kernel_context, task->device);
     check_ok(bb_numerical_object_matrix(other, BB_ELEMENT_DP, 9, 4, &foreign));
-    check_fails(bb_numerical_object_copy(a, a), BB_INVALID, "operand 1 is the result");
+    check_fails(bb_numerical_object_copy(a, a), BB_INVALID, "operand 1 is also the result");
     check_fails(bb_numerical_object_add(foreign, a, a), BB_INVALID, "to another context");
     check_fails(bb_numerical_object_copy(a, b), BB_INVALID, "4 x 9, expected 9 x 4");
     check_fails(bb_numerical_object_add(a, b, foreign), BB_INVALID, "the second term is 4 x 9");

@@ -33,10 +33,10 @@ static void expect_sizes(const char *text, const sizes *objects, const char *lin
     expect_with(text, objects, NULL, lines);
 }
 
-#define BOUNDARY_HINT "; a boundary says what is there (clamp, zero, mirror, periodic, skip)\n"
+#define BOUNDARY_HINT "; add a boundary (clamp, zero, mirror, periodic, skip)\n"
 #define TAKES_TWICE(access, object)                                                                \
 #access " may write one element of " #object                                                   \
-            " at several points; the coordinates have to tell the points apart\n"
+            " at several points; use coordinates that differ between points\n"
 
 TEST(selectors_stay_in_their_objects)
 {

@@ -284,7 +284,7 @@ TEST(what_cannot_be_tuned_says_why)
     fixture_bind(&fixture, "b", 30, 1, NULL);
     check_fails(bb_caller_subject_create(&fixture.program, "own", fixture.data, fixture.parameters,
                                          &fixture.problems, &none),
-                BB_UNSUPPORTED, "integers that were made up for index");
+                BB_UNSUPPORTED, "stand-in integers for index");
     fixture_release(&fixture);
     make("kernel Copy (a, b: vector T)\nfor k in a.size\n  b[k] = a[k]\n");
     fixture_bind(&fixture, "a", 0, 1, NULL);
@@ -304,7 +304,7 @@ TEST(what_cannot_be_tuned_says_why)
     fixture_bind(&fixture, "b", 100000, 1, NULL);
     check_fails(bb_caller_subject_create(&fixture.program, "own", fixture.data, fixture.parameters,
                                          &fixture.problems, &none),
-                BB_INVALID, "kernel Deep: no small shape like these sizes");
+                BB_INVALID, "kernel Deep: no small shape derived from these sizes");
     assert_null(none);
     fixture_release(&fixture);
 }
@@ -324,7 +324,7 @@ TEST(more_objects_than_fit_are_refused)
     make(bb_text_string(&text));
     check_fails(bb_caller_subject_create(&fixture.program, "own", data, fixture.parameters,
                                          &fixture.problems, &none),
-                BB_INVALID, "kernel Many has 33 objects, expected at most 32");
+                BB_INVALID, "kernel Many has 33 objects, but tuning supports at most 32");
     assert_null(none);
     fixture_release(&fixture);
 }

@@ -107,7 +107,8 @@ static void what_is_not_there_is_refused(void **state)
                 BB_UNSUPPORTED, "multiply fp64 with accumulate fp32");
     assert_null(assembled);
     check_ok(bb_coded_operator_assemble(task->context, matrix, mixed, &assembled));
-    check_fails(bb_coded_operator_sum_in_runs(assembled, 32), BB_UNSUPPORTED, "need runs of 1");
+    check_fails(bb_coded_operator_sum_in_runs(assembled, 32), BB_UNSUPPORTED,
+                "support runs of 1 only");
     check_fails(bb_coded_operator_apply(assembled, 30, 8, task->x, y, &seconds), BB_INVALID,
                 "rows 30 to 38");
     assert_false(bb_coded_operator_supports_row_at(assembled));

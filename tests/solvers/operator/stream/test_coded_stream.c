@@ -57,7 +57,7 @@ TEST(units_below_normal_numbers_are_refused)
     autoptr(bb_coded_stream) stream = NULL;
     values[COLUMNS + 5] = 0x1p-121;
     autoptr(bb_coded_matrix) matrix = encoded("mx element=int8", values);
-    check_fails(create(matrix, &stream), BB_UNSUPPORTED, "int8 of 2^-127 in row 1");
+    check_fails(create(matrix, &stream), BB_UNSUPPORTED, "int8 unit of 2^-127 in row 1");
     bb_coded_matrix_destroy(&matrix);
     values[COLUMNS + 5] = 0x1p-120; // and zeros have no unit
     matrix = encoded("mx element=int8", values);
@@ -442,7 +442,7 @@ TEST(codecs_without_a_layout_are_refused)
     bb_coded_stream *stream = NULL;
     autoptr(bb_coded_matrix) matrix = encoded("mx element=e4m3", values);
     check_fails(create(matrix, &stream), BB_UNSUPPORTED,
-                "storage mx: no streamed products on a GPU");
+                "storage mx: streamed products on a GPU are not supported");
 }
 
 TEST_GROUP(.begin = open_cpu, .end = close_cpu);
