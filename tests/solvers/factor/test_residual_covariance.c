@@ -217,7 +217,7 @@ TEST(shapes_that_do_not_go_together_are_refused)
                 "do not fit its weights");
     s.weighed[3].rows = WEIGHED_SEEN;
     check_fails(bb_residual_covariance(&s.sources[0], 1, &s.weighed[3]), BB_INVALID,
-                "9 rows of C, expected 23");
+                "9 rows of C do not fit its weights, expected 23");
     s.weighed[1].truth_weights = NULL;
     check_fails(bb_residual_covariance(&s.sources[0], 1, &s.weighed[1]), BB_INVALID,
                 "C is 131 x 1100, expected 23 x 1100");

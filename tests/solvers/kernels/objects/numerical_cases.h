@@ -222,7 +222,8 @@ static void what_does_not_go_together_is_refused(void **state)
     check_fails(bb_numerical_object_copy(a, b), BB_INVALID, "4 x 9, expected 9 x 4");
     check_fails(bb_numerical_object_add(a, b, foreign), BB_INVALID, "the second term is 4 x 9");
     check_fails(bb_numerical_object_add(a, a, b), BB_INVALID, "the sum is 4 x 9");
-    check_fails(bb_numerical_object_scale(a, 1.0, single), BB_INVALID, "is DP, the result SP");
+    check_fails(bb_numerical_object_scale(a, 1.0, single), BB_INVALID,
+                "is DP, but the result is SP");
     check_fails(bb_numerical_object_copy(a, foreign), BB_INVALID, "to another context");
     check_fails(bb_numerical_object_multiply(a, y, y), BB_INVALID, "x of A x is 4 x 1");
     check_fails(bb_numerical_object_multiply(a, x, x), BB_INVALID, "y = A x is 9 x 1");
