@@ -231,7 +231,7 @@ static void what_does_not_go_together_is_refused(void **state)
     check_fails(bb_numerical_object_multiply_transposed(a, y, y), BB_INVALID, "y = A^T x is 4");
     check_fails(bb_numerical_object_norm(a, x), BB_INVALID, "9 x 1, expected 1 x 1");
     check_fails(bb_numerical_object_vector(other, BB_ELEMENT_B, 3, &none), BB_INVALID,
-                "of B, expected SP or DP");
+                "of type B, expected SP or DP");
     check_fails(bb_numerical_object_vector(other, BB_ELEMENT_SP, 0, &none), BB_INVALID, "0 x 1");
     check_fails(bb_numerical_object_matrix(other, BB_ELEMENT_SP, (bb_index)1 << 39, 3, &none),
                 BB_INVALID, "expected 1 to 2^40");

@@ -115,7 +115,7 @@ static void what_is_not_there_is_refused(void **state)
     const bb_coded_window window = {.rows = 1};
     double *product = y;
     check_fails(bb_coded_operator_queue(&assembled, 1, &window, task->x, &product, NULL),
-                BB_UNSUPPORTED, "an assembled one");
+                BB_UNSUPPORTED, "on the cpu or assembled");
 }
 
 static inline int product_setup(void **state)
