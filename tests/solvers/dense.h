@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dense fp64 matrices for the solver tests: covariance-like SPD matrices and their sources.
+// Dense fp64 matrices for solver tests: covariance-like SPD matrices and their sources.
 #ifndef BB_TESTS_SOLVERS_DENSE_H
 #define BB_TESTS_SOLVERS_DENSE_H
 
@@ -9,8 +9,9 @@
 #include "core/thread.h"
 #include "tests/check.h"
 
-/// 1 / (1 + ((i - j) / length)^2) + noise on the diagonal: a rational quadratic covariance, whose
-/// factor is full (an exponential one has a banded factor and hides the products).
+/// 1 / (1 + ((i - j) / length)^2) + noise on the diagonal: a rational quadratic covariance, which
+/// has a full factor. (The factor of an exponential covariance is banded and leaves little for the
+/// products to do.)
 static inline void dense_covariance(bb_index n, double length, double noise, double *a)
 {
     for (bb_index i = 0; i < n; ++i) {

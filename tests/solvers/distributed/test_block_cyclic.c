@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who keeps which tile, and what a factorization sends, against counts made by hand and by an
-// independent program.
+// Tile owners and the messages of a factorization against counts by hand and by an independent
+// program.
 #include "solvers/distributed/tile_message.h"
 #include "tests/solvers/dense.h"
 
@@ -63,7 +63,7 @@ TEST(grids_are_read_from_two_counts)
     }
 }
 
-// Grid 2 x 3: rows go by two, columns by three.
+// Grid 2 x 3: rows are cyclic with period 2, columns with period 3.
 TEST(tiles_are_dealt_in_both_directions)
 {
     const bb_process_grid grid = {2, 3};
@@ -75,7 +75,7 @@ TEST(tiles_are_dealt_in_both_directions)
     }
 }
 
-// Rows 4, 4, 2 of hp2, in floats, on 1 x 2: rank 0 has columns 0 and 2, rank 1 column 1.
+// Tile rows 4, 4, 2 of hp2, in floats, on 1 x 2: rank 0 has columns 0 and 2, rank 1 has column 1.
 TEST(ranks_keep_the_bytes_of_their_tiles)
 {
     autoptr(bb_tile_matrix) matrix = laid_out(10, 4, BB_VARIANT_HP2, uniform);
@@ -97,8 +97,9 @@ static double traffic_of(const bb_tile_matrix *matrix, bb_process_grid grid, bb_
     return sum;
 }
 
-// Three tile rows on 1 x 2, all in fp32: (0, 0) goes to nobody (column 0 is rank 0's, as it is),
-// (1, 0) and (2, 0) to rank 1, which has column 1; (1, 1) to nobody, (2, 1) to rank 0 for (2, 2).
+// Three tile rows on 1 x 2, all in fp32. (0, 0) is not sent, because rank 0 has column 0. (1, 0)
+// and (2, 0) go to rank 1, which has column 1. (1, 1) is not sent; (2, 1) goes to rank 0 for (2,
+// 2).
 TEST(three_tile_rows_send_what_a_hand_counts)
 {
     autoptr(bb_tile_matrix) matrix = laid_out(10, 4, BB_VARIANT_SP, uniform);
@@ -110,8 +111,8 @@ TEST(three_tile_rows_send_what_a_hand_counts)
     assert_true(sent[1] == 4 * 8 + head);
 }
 
-// In fp64 on 2 x 1: row 1 is rank 1's, so (0, 0) goes to it, (1, 1) to rank 0 for (2, 1), and
-// between them (1, 0), which (2, 1) reads, and (2, 0), which no tile of rank 1 does.
+// fp64 on 2 x 1: rank 1 has row 1. (0, 0) goes to rank 1, (1, 1) to rank 0 for (2, 1). (1, 0) goes
+// to rank 0, where (2, 1) reads it; (2, 0) is not read on rank 1.
 TEST(columns_of_processes_send_diagonal_tiles)
 {
     autoptr(bb_tile_matrix) matrix = laid_out(10, 4, BB_VARIANT_DP, uniform);
@@ -123,8 +124,8 @@ TEST(columns_of_processes_send_diagonal_tiles)
     assert_true(sent[1] == 2 * (8 * 16 + head));
 }
 
-// The bytes that StarPU counted of n = 2048 in tiles of 256 without heads, in MB to two digits:
-// fp16 with an fp32 diagonal, fp32 on the wire, fp16 with the diagonal following.
+// Bytes counted by StarPU for n = 2048 in tiles of 256, without headers, in MB to two digits: fp16
+// with an fp32 diagonal, fp32 on the wire, fp16 with diagonal_follows.
 TEST(bytes_are_those_of_an_independent_count)
 {
     const struct {
@@ -145,7 +146,7 @@ TEST(bytes_are_those_of_an_independent_count)
     }
 }
 
-// The diagonal following, a tile's bytes halve.
+// With diagonal_follows the bytes of a tile halve.
 TEST(following_sends_at_most_0_57_of_fp32)
 {
     autoptr(bb_tile_matrix) matrix = laid_out(4096, 256, BB_VARIANT_HP1, following);
@@ -155,8 +156,9 @@ TEST(following_sends_at_most_0_57_of_fp32)
     assert_true(narrow >= 0.5 * plain);
 }
 
-// Random values and what formats round in their own ways: subnormals, zeros, the largest of fp16,
-// beside which e4m3 has little left; then NaN, what fp16 cannot hold, none of it, infinity.
+// Random values and special cases of the formats: subnormals, zeros, the largest fp16 value (next
+// to which e4m3 has little resolution), then NaN, a value out of fp16's range, a tile without such
+// values, infinity.
 static void fill_values(float *values, bb_index count)
 {
     double wide[512];
@@ -169,7 +171,7 @@ static void fill_values(float *values, bb_index count)
     values[7] = 1e-38F;
 }
 
-// The same bits, but for which NaN stands for a NaN.
+// Bitwise equal, but any NaN equals any NaN.
 static void assert_same(const void *read, const void *expected, size_t bytes, bool wide)
 {
     const float *narrow[] = {read, expected};
@@ -183,7 +185,8 @@ static void assert_same(const void *read, const void *expected, size_t bytes, bo
     }
 }
 
-// What a reader finds is what bb_tile_convert gives of the tile itself, in every form and operand.
+// The received tile gives the same operand as bb_tile_convert of the tile itself, in every wire
+// format and operand.
 TEST(messages_hold_the_bits_of_operands)
 {
     enum { ROWS = 17, COLUMNS = 30, ITEMS = ROWS * COLUMNS };
@@ -199,7 +202,7 @@ TEST(messages_hold_the_bits_of_operands)
         for (bb_operand operand = 0; operand < BB_OPERAND_COUNT; ++operand) {
             const size_t bytes = ITEMS * bb_tile_operand_bytes(operand);
             const bb_index clipped = bb_tile_convert(&tile, operand, expected);
-            // Scaled by the tile's largest value e4m3 clips what is infinite alone.
+            // Scaled by the tile's largest value, e4m3 clips infinities only.
             assert_true(operand != (bb_operand)BB_FORMAT_E4M3 || (clipped > 0) == (k == 4));
             for (int wire = BB_WIRE_FOLLOW; wire <= BB_WIRE_FP32; ++wire) {
                 const bb_operand form = bb_tile_message_form(&tile, operand, (bb_wire)wire);

@@ -29,17 +29,17 @@ TEST(the_fullest_process_counts)
 {
     const bb_engine_plan four = plan_of(2, 2, BB_WIRE_FOLLOW, BB_VARIANT_SP, N);
     assert_true(four.tile_bytes == 3.0 * TILE_BYTES);
-    // Process (0, 1) keeps one of ten tiles: nine come to it, twice.
+    // Process (0, 1) owns one of ten tiles and receives the other nine, twice.
     assert_true(four.sweep_bytes == 18.0 * TILE_BYTES);
     assert_true(four.factor_bytes > 0.0);
     const bb_engine_plan wide = plan_of(2, 2, BB_WIRE_FOLLOW, BB_VARIANT_DP, N);
     assert_true(wide.tile_bytes == 6.0 * TILE_BYTES);
     const bb_engine_plan half = plan_of(2, 2, BB_WIRE_FOLLOW, BB_VARIANT_HP2, N);
-    assert_true(half.tile_bytes == 3.0 * TILE_BYTES); // kept in floats
+    assert_true(half.tile_bytes == 3.0 * TILE_BYTES); // stored in floats
     assert_true(half.sweep_bytes < 0.75 * four.sweep_bytes);
 }
 
-// The diagonal follows: what travels in fp16 is 0.57 of what does in fp32 or less.
+// With diagonal_follows, fp16 messages have at most 0.57 of the bytes of fp32 messages.
 TEST(a_wire_that_follows_is_narrow)
 {
     enum { LARGE = 48 * TILE };
@@ -49,7 +49,7 @@ TEST(a_wire_that_follows_is_narrow)
     assert_true(narrow.factor_bytes >= 0.5 * wide.factor_bytes);
 }
 
-// Processes share the work, and a slow wire and the submission of tasks bound what that gives.
+// Processes share the work; a slow wire and the submission of tasks limit the speedup.
 TEST(time_falls_with_processes)
 {
     enum { LARGE = 32 * TILE };
@@ -63,7 +63,7 @@ TEST(time_falls_with_processes)
                     (four.factor_bytes + four.sweep_bytes) / BB_ENGINE_PLAN_WIRE_RATE);
 }
 
-// The facts of a rule are not known before: an upper bound.
+// The choices of a rule are unknown in advance: the plan is an upper bound.
 TEST(rules_are_planned_by_their_widest_variant)
 {
     bb_engine_plan found;

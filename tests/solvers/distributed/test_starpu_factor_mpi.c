@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Factors over as many processes as mpirun starts have the bits, the accounts and the outcome of
-// one process's, on every grid, with either wire, by one worker or two, and so have solves with
-// them; bytes are those counted.
+// Factors and solves over as many processes as mpirun starts have the bits, accounts and outcome of
+// one process: on every grid, with either wire format, with one worker or two. Bytes are those
+// predicted.
 #include "core/memory.h"
 #include "solvers/distributed/engine.h"
 #include "solvers/distributed/team_mpi.h"
@@ -28,7 +28,7 @@ typedef struct factor_case {
 
 static bb_index widths[] = {1, 3};
 static int zones[] = {BB_VARIANT_SP, BB_VARIANT_X3, BB_VARIANT_HP1};
-// A variant a tile, by turns: all of them meet.
+// Variants alternate from tile to tile, so that all pairs of variants occur.
 static bb_variant turns[TILES];
 
 static const factor_case cases[] = {
@@ -58,7 +58,7 @@ static const factor_case cases[] = {
       .zones = {.items = zones, .count = 3}}},
 };
 
-// Those not named: sp.
+// Tiles not listed here: sp.
 static const bb_policy_sweeps sweeps[sizeof cases / sizeof *cases] = {
     [2] = BB_POLICY_SWEEPS_FOLLOW, // hp1
     [4] = BB_POLICY_SWEEPS_FORWARD,
@@ -85,7 +85,7 @@ static bb_policy_map *map_of(const factor_case *given)
     return map;
 }
 
-// The team of all processes, and what came to this one by it.
+// The team of all processes, and the share that this process received.
 static bb_team counted_team;
 static const bb_team *world;
 static double received;
@@ -96,7 +96,7 @@ static bb_status count_and_broadcast(int root, void *bytes, size_t count)
     return world->broadcast(root, bytes, count);
 }
 
-/// What is the same on every engine.
+/// Results that are equal on every engine.
 typedef struct result {
     uint64_t digest;
     bb_tile_work work;
@@ -152,7 +152,8 @@ static void assert_bytes_as_counted(const bb_tile_matrix *matrix, const bb_engin
     bool readers[MOST_PROCESSES];
     double counted[MOST_PROCESSES];
     bb_tile_window_traffic(matrix, config->grid, config->wire, counted);
-    if (matrix->work.factored == N) { // and swept: the rest are the right-hand sides of others
+    if (matrix->work.factored ==
+        N) { // and solved; the other right-hand sides belong to other processes
         const bool is_narrow = matrix->sweeps != BB_POLICY_SWEEPS_SP;
         const bb_index block = is_narrow ? 128 : 32;
         bb_index begin = 0;
@@ -167,7 +168,7 @@ static void assert_bytes_as_counted(const bb_tile_matrix *matrix, const bb_engin
     check_all_close(sent, counted, processes, 0.0, 1.0);
 }
 
-// The cases from `first` to `end` by StarPU on one grid against the expected ones.
+// Cases `first` to `end` by StarPU on one grid against the expected results.
 static void compare(const bb_engine_config *config, size_t first, size_t end,
                     const result *expected)
 {
@@ -191,7 +192,7 @@ static void compare_everywhere(size_t first, size_t end, const result *expected)
 {
     for (int rows = 1; rows <= processes; rows *= 2) {
         if (processes == 4 && rows != 2) {
-            continue; // more processes than cores wait for each other: of four the square alone
+            continue; // more processes than cores are slow: with four, the square grid only
         }
         for (int wire = BB_WIRE_FOLLOW; wire <= BB_WIRE_FP32; ++wire) {
             const bb_engine_config config = {.grid = {rows, processes / rows},
@@ -230,14 +231,14 @@ TEST(factors_have_the_bits_of_one_process)
         assert_int_equal(expected[k].outcome.kind, BB_OUTCOME_OK);
     }
     assert_true(expected[9].work.flops[BB_VARIANT_FP8] > 0.0);
-    // Chosen product by product: both variants.
+    // A rule selects variants product by product; both occur.
     assert_true(expected[13].work.flops[BB_VARIANT_HP1] > 0.0);
     assert_true(expected[13].work.flops[BB_VARIANT_SP] > 0.0);
     compare_everywhere(0, COUNT, expected);
     forget(0, COUNT, expected);
 }
 
-// The same tile and row wherever it is found; nothing hangs, and the next factorization is right.
+// The same failing tile and row on every grid; nothing hangs, and the next factorization is right.
 TEST(breakdowns_are_those_of_one_process)
 {
     result expected[4];
@@ -269,7 +270,8 @@ TEST(grids_of_other_counts_are_refused)
     check_fails(bb_engine_starpu.create(&idle, &engine), BB_INVALID, "0 workers");
 }
 
-// The k-th allocation fails on the last process: all return its status, k by k until none fails.
+// The k-th allocation fails on the last process: all processes return its status. k rises until
+// none fails.
 TEST(a_process_out_of_memory_stops_all)
 {
     enum { MOST_ALLOCATIONS = 200 };
@@ -280,7 +282,7 @@ TEST(a_process_out_of_memory_stops_all)
     (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     bool is_reached = true;
     int k = 1;
-    // More processes than cores start slowly; two show what four would.
+    // More processes than cores start slowly; two processes cover what four would.
     for (; processes <= 2 && is_reached && k < MOST_ALLOCATIONS; ++k) {
         bb_engine *engine = NULL;
         autoptr(bb_tile_matrix) matrix = NULL;

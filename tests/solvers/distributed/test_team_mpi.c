@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is dealt over the processes that mpirun started comes back whole, with the bits of one.
+// Work that is distributed over the processes of mpirun is gathered completely, with the bits of
+// one process.
 #include "solvers/distributed/team_mpi.h"
 #include "solvers/factor/residual_covariance.h"
 #include "tests/solvers/dense.h"
 
 #include <mpi.h>
 
-// More than one panel of Cmm and blocks for three processes, and an estimate of one block.
+// More than one panel of Cmm, blocks for three processes, and an estimate of one block.
 enum { N = 1100, M = 600, FEW = 9, SIZE = 5 };
 
 static double *cmm, *ctm, *ctt, *r, *weights;
@@ -54,7 +55,7 @@ TEST(residuals_have_the_bits_of_one_process)
     }
 }
 
-// Every byte comes from its root, also beyond one message.
+// Every byte arrives from its root, also beyond one message.
 TEST(bytes_come_from_the_root)
 {
     enum { COUNT = 100003 };

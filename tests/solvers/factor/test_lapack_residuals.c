@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factor and the solves of every variant by LAPACK's own test ratios (LIN/dchkpo, dpot01,
-// dpot02, dget04), with the unit roundoff u of the variant's operands for eps and LAPACK's
-// threshold of 30:
+// LAPACK's test ratios for the factor and the solves of every variant (LIN/dchkpo, dpot01, dpot02,
+// dget04), with the unit roundoff u of the variant's operands for eps and LAPACK's threshold of 30:
 //     ||A - L L^T||_inf / (n ||A||_inf u),
 //     ||B - X A||_1 / (||A||_1 ||X||_1 u)        for each right-hand side,
 //     ||X - X*||_inf / (||X*||_inf cond u)       for each right-hand side.
-// A matrix of no rows is refused with a sentence (there is no tile).
+// An empty matrix is refused with a message, because it has no tile.
 #include "precision/scaling.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
 #include "tests/solvers/spd_matrices.h"
@@ -21,7 +20,7 @@ typedef struct ratios {
     double factor, residual, solution;
 } ratios;
 
-// A problem in the scaled system: A (unit diagonal), B = X* A.
+// Problem in the scaled system: A (unit diagonal), B = X* A.
 typedef struct problem {
     bb_index n;
     double condition;
@@ -78,8 +77,8 @@ static double factor_ratio(const problem *task, const bb_tile_matrix *factor, do
     return ratio;
 }
 
-// By E v for a few random v: ||E v||_2 is about ||E||_F / sqrt(n) of a v of norm 1, and ||E||_inf
-// is at most sqrt(n) ||E||_F.
+// Norm from E v for a few random v: ||E v||_2 is about ||E||_F / sqrt(n) for v of norm 1, and
+// ||E||_inf is at most sqrt(n) ||E||_F.
 static double probed_factor_ratio(const problem *task, const bb_tile_matrix *factor,
                                   double roundoff)
 {
@@ -169,7 +168,7 @@ static ratios measure(const problem *task, const bb_tile_plan *plan, const char 
     return out;
 }
 
-// Tiles that divide none of the larger sizes.
+// Tile sizes that divide none of the larger sizes.
 static bb_index tile_of(bb_index n)
 {
     return n > 2000 ? 512 : n > 100 ? 96 : 16;
@@ -277,7 +276,7 @@ TEST_FULL(four_thousand_rows_hold_where_it_matters)
     }
 }
 
-// Diagonals from 1e-30 to 1e30: the unit diagonal undoes the grading, so nothing is lost.
+// Diagonals from 1e-30 to 1e30: scaling to a unit diagonal removes the grading without loss.
 TEST(graded_diagonals_cost_nothing)
 {
     enum { N = 100 };
@@ -298,7 +297,7 @@ TEST(graded_diagonals_cost_nothing)
     }
 }
 
-// The order of the sensors: rows and columns permuted together are as accurate.
+// Order of the sensors: a symmetric permutation of rows and columns keeps the accuracy.
 TEST(permuted_rows_are_as_accurate)
 {
     enum { N = 210, STRIDE = 97 }; // coprime
@@ -307,7 +306,7 @@ TEST(permuted_rows_are_as_accurate)
         autofree double *a = dense_new((bb_index)N * N);
         autofree double *permuted = dense_new((bb_index)N * N);
         autocall(release) problem straight, other;
-        // A covariance: neighbours correlate, so that the order decides which tiles are small.
+        // A covariance: neighbours correlate, so the order determines which tiles are small.
         dense_covariance(N, 5.0, fmin(15.0 / condition, 8.0), a);
         scale_matrix(N, a);
         fill_array(permuted, (bb_index)N * N, i, a[i / N * STRIDE % N * N + i % N * STRIDE % N]);

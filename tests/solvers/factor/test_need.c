@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The needs of factorizations, solves and scores against what they take, with one thread and with
-// three. A cuda device's need is held to what its create takes in
+// Predicted memory of factorizations, solves and scores against the memory allocated, with one
+// thread and with three. The need of a cuda device is compared in
 // panels/test_panel_cholesky_cuda.c.
 #include "solvers/factor/reconstructor.h"
 #include "solvers/factor/refinement.h"
@@ -85,7 +85,7 @@ static void hold_tiles(const fixture *f)
                                    .sweep_energy = 0.5};
         autoptr(bb_tile_matrix) factor = hold_factor(f, "hp1 in sweeps", &plan);
     }
-    // dp beside hp2: copies in fp64, fp32 and fp16.
+    // dp next to hp2: copies in fp64, fp32 and fp16.
     const bb_tile_plan band = {
         .tile_size = TILE,
         .arithmetic = BB_VARIANT_HP2,

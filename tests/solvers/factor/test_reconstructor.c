@@ -11,7 +11,7 @@ enum { N = 120, M = 17, RANK = 3 };
 static double *a, *b, *u, *expected;
 static const double variances[RANK] = {0.7, 50.0, 3.0};
 
-// A0 graded so that unit-diagonal scaling matters, U with overlapping supports.
+// A0 is graded, so that scaling to a unit diagonal matters; columns of U overlap.
 static int setup(void **state)
 {
     (void)state;
@@ -28,7 +28,7 @@ static int setup(void **state)
         u[i * RANK + 1] = i >= 30 && i < 90;
         u[i * RANK + 2] = 0.5;
     }
-    // B = W A0 keeps X = B A0^-1 of order one: a B that ignores A0 would make the update cancel.
+    // B = W A0 keeps X = B A0^-1 of order one; with a B unrelated to A0 the update would cancel.
     autofree double *w = dense_new(M * N);
     dense_random(M * N, 2, w);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, M, N, N, 1.0, w, N, a, N, 0.0, b, N);
@@ -90,7 +90,7 @@ TEST(update_equals_the_direct_solve, .setup_func = setup, .teardown_func = teard
     for (bb_index i = 0; i < M * N; ++i) {
         r[i] -= expected[i];
     }
-    // The direct solve itself keeps 7 digits: its matrix mixes 1e-6 with 50.
+    // The direct solve itself has 7 digits only, because its matrix mixes 1e-6 with 50.
     check_close(dense_norm(M * N, r), 0.0, 1e-7, norm);
     reconstruct(variances, BB_VARIANT_SP, r);
     for (bb_index i = 0; i < M * N; ++i) {
@@ -99,7 +99,7 @@ TEST(update_equals_the_direct_solve, .setup_func = setup, .teardown_func = teard
     check_close(dense_norm(M * N, r), 0.0, 1e-3, norm);
 }
 
-// An infinite variance is the limit: R annihilates U, R u = 0.
+// An infinite variance is the limit in which R u = 0 for all columns u of U.
 TEST(infinite_variance_projects, .setup_func = setup, .teardown_func = teardown)
 {
     const double infinite[RANK] = {INFINITY, INFINITY, INFINITY};

@@ -6,7 +6,7 @@
 
 #include <lapacke.h>
 
-// A problem, its factor in some variant and its solution by LAPACK.
+// A problem, its factor in one variant and its LAPACK solution.
 typedef struct fixture {
     bb_index n, m;
     double *a, *b, *expected, *scale;
@@ -23,7 +23,7 @@ static void setup(fixture *f, bb_index n, bb_index m, double condition)
     f->expected = dense_new(m * n);
     f->scale = dense_new(n);
     spd_spectrum(n, condition, 7, f->a);
-    // Graded over six orders, so that the scale matters.
+    // Graded over six orders of magnitude, so that scaling matters.
     for (bb_index i = 0; i < n; ++i) {
         for (bb_index j = 0; j < n; ++j) {
             f->a[i * n + j] *= pow(10.0, -3.0 * (double)(i + j) / (double)n);
@@ -70,7 +70,7 @@ static bb_refinement refinement_of(const fixture *f, bb_refine_method method, do
         .config = {.method = (int)method, .tolerance = tolerance, .iterations = 100}};
 }
 
-// ||X D^-1 - X_ref D^-1|| / ||X_ref D^-1|| of the largest row: in the scaled system.
+// ||X D^-1 - X_ref D^-1|| / ||X_ref D^-1|| of the worst row, in the scaled system.
 static double error_of(const fixture *f, const double *x)
 {
     double worst = 0.0;
@@ -88,8 +88,8 @@ static double error_of(const fixture *f, const double *x)
     return worst;
 }
 
-// Conditions 1e2 to 1e7 with the coarsest factor that holds, against LAPACK's fp64 solution:
-// an error of at most twice the tolerance times the condition. A residual below 1e-16 ||S|| ||y|| /
+// Conditions 1e2 to 1e7 with the coarsest factor that converges, against LAPACK's fp64 solution:
+// the error is at most twice the tolerance times the condition. Residuals below 1e-16 ||S|| ||y|| /
 // ||b||, up to 1e-16 times the condition, cannot be reached.
 TEST(conditions_are_solved_to_fp64)
 {
@@ -129,7 +129,7 @@ TEST(conditions_are_solved_to_fp64)
     }
 }
 
-// Rows stop one by one: one of zeros at once, others when they are there.
+// Rows stop one by one: a row of zeros at once, the others when they converge.
 TEST(rows_stop_by_themselves)
 {
     autocall(teardown) fixture f;
@@ -162,7 +162,7 @@ TEST(limits_and_stagnation_are_outcomes)
         assert_int_equal(outcome.kind, BB_OUTCOME_NOT_CONVERGED);
         assert_non_null(strstr(outcome.detail, "of 4 right-hand sides 4 reached the limit of 2"));
         assert_int_equal(refinement.report.failed, 4);
-        // Nothing reaches below fp64.
+        // No method converges below the fp64 rounding error.
         outcome = (bb_outcome){0};
         refinement = refinement_of(&f, (bb_refine_method)method, 1e-18);
         memcpy(x, f.b, (size_t)(f.m * f.n) * sizeof *x);
@@ -182,7 +182,7 @@ TEST(limits_and_stagnation_are_outcomes)
     }
 }
 
-// Preconditioned by the factor of another, indefinite-looking matrix: -A has negative curvature.
+// Preconditioned by the factor of A for a system with -A, which has negative curvature.
 TEST(negative_curvature_breaks_cg_down)
 {
     autocall(teardown) fixture f;
@@ -196,7 +196,8 @@ TEST(negative_curvature_breaks_cg_down)
     assert_non_null(strstr(outcome.detail, "3 broke down"));
 }
 
-// R = B (A0 + U C U^T)^-1 with an infinite variance too, from a refined hp1 factor against LAPACK.
+// R = B (A0 + U C U^T)^-1, also with an infinite variance, from a refined hp1 factor against
+// LAPACK.
 TEST(low_rank_parts_are_refined_too)
 {
     enum { N = 160, M = 5, RANK = 2 };

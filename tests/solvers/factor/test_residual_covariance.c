@@ -68,7 +68,7 @@ TEST(any_estimate_matches_the_definition, .setup_func = setup, .teardown_func = 
     }
 }
 
-// Estimates of unequal rows in one pass: the second is of the first rows of the other.
+// Estimates with different numbers of rows in one pass; the second has the first rows of the other.
 TEST(estimates_share_a_pass, .setup_func = setup, .teardown_func = teardown)
 {
     autofree double *cee = dense_new(M * M);
@@ -135,7 +135,7 @@ TEST(a_plain_estimate_is_seen_through_weights, .setup_func = setup, .teardown_fu
     assert_memory_equal(without, seen, sizeof without);
 }
 
-// For the exact R = Ctm Cmm^-1 the short form Ctt - R Ctm^T holds.
+// For the exact R = Ctm Cmm^-1 the short form Ctt - R Ctm^T applies.
 TEST(exact_estimate_matches_the_short_form, .setup_func = setup, .teardown_func = teardown)
 {
     autofree double *cee = dense_new(M * M);
@@ -174,7 +174,7 @@ TEST(weighed_estimates_are_scored_as_plain_ones)
     check_ok(bb_threads_set(3));
     check_ok(bb_residual_covariance(&s.sources[0], WEIGHED_TASKS, s.weighed));
     weighed_hold(&s, 1e-11);
-    bb_residual_task alone = s.weighed[3]; // at other threads, by a product of its own
+    bb_residual_task alone = s.weighed[3]; // with another number of threads, by its own product
     alone.cee = again;
     check_ok(bb_threads_set(1));
     check_ok(bb_residual_covariance(&s.sources[0], 1, &alone));
@@ -182,7 +182,7 @@ TEST(weighed_estimates_are_scored_as_plain_ones)
     assert_memory_equal(again, s.cee[3], (size_t)WEIGHED_ROWS * WEIGHED_ROWS * sizeof *again);
 }
 
-// A C A^T beside what a task has, and C where it has no weights.
+// A C A^T for weights, next to the result of the task; C itself without weights.
 TEST(what_is_added_is_weighed)
 {
     autocall(weighed_close) weighed_scene s;
@@ -223,7 +223,7 @@ TEST(shapes_that_do_not_go_together_are_refused)
                 "C is 131 x 1100, expected 23 x 1100");
 }
 
-// N has a diagonal and ties each measurement to the one N / 2 away, across panels.
+// N has a diagonal and couples each measurement to the one N / 2 away, across panels.
 static void noise(bb_csr *out)
 {
     autorelease(bb_triplets) list = {0};
@@ -260,10 +260,10 @@ TEST(noise_alone_is_a_sparse_product, .setup_func = setup, .teardown_func = tear
     }
 }
 
-// Commands of a mosaic on a device by what is allocated for them: R, a panel of Cmm, its product,
-// R Cmm R^T and a partial sum; a panel of Ctm, Cvv, R Ctm^T and a partial sum of it in that one's
-// place, B and what of it is crossed. Bounds have weights A too. A plain estimate takes the first
-// five alone. Two devices take half the time for what is dealt, three the 3/8 of who has most.
+// Predicted commands of a mosaic on a device by allocation: R, a panel of Cmm, its product, R Cmm
+// R^T and a partial sum; a panel of Ctm, Cvv, R Ctm^T and a partial sum in its place, B and the
+// crossed part of B. Bounds have weights A too. A plain estimate has the first five only. Two
+// devices need half the time for distributed work, three 3/8, the share of the largest.
 TEST(a_device_holds_what_is_counted)
 {
     const double n = 100368.0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Residuals on a GPU against those of the cpu, and on several against one, bit for bit: parts that
-// share one GPU, which takes all that GPUs of their own do but the link, and two where there are
-// two. Sizes cross a panel of columns (1024).
+// Residuals on a GPU against those of the CPU, and on several GPUs against one, bit for bit. Parts
+// share one GPU, which covers everything but the link; with two GPUs, parts alternate between them.
+// Sizes cross a panel of columns (1024).
 #include "core/device/device.h"
 #include "core/device/transfer.h"
 #include "solvers/factor/residual_noise.h"
@@ -14,17 +14,17 @@
 
 enum { PARTS = 8, LARGEST = 9300 };
 
-static bb_device *devices[PARTS]; // the one GPU, again and again
+static bb_device *devices[PARTS]; // the same GPU several times
 static double spreads[LARGEST];
 
-// An estimate of m rows over n measurements whose variances span four orders of magnitude.
+// An estimate of m rows from n measurements whose variances span four orders of magnitude.
 typedef struct scene {
     bb_index n, m;
     bb_matrix_source cmm, ctm, ctt;
     bb_view views[2];
     double *ctm_values, *ctt_values; // [m][n], [m][m]
     double *r;                       // [m][n]
-    double *cee;                     // [m][m] by the cpu
+    double *cee;                     // [m][m] by the CPU
 } scene;
 
 static double spread(bb_index i)
@@ -110,7 +110,7 @@ static void compare(bb_index n, bb_index m)
     task.cee = second;
     check_ok(bb_residual_scorer_score(scorer, 1, &task));
     assert_memory_equal(first, second, (size_t)(m * m) * sizeof *first);
-    task.rows = m; // by a product that others might share
+    task.rows = m; // by a product that other estimates could share
     check_ok(bb_residual_scorer_score(scorer, 1, &task));
     assert_true(distance(&s, second, s.cee) <= 1e-11 * dense_norm(m * m, s.cee));
     for (bb_index i = 0; i < m * m; ++i) {
@@ -141,9 +141,9 @@ TEST(weighed_estimates_are_scored_as_plain_ones)
     assert_memory_equal(again, s.cee[3], (size_t)WEIGHED_ROWS * WEIGHED_ROWS * sizeof *again);
 }
 
-// Estimates of all kinds by one r: plain, by a product that is shared, and that one weighed by A,
-// by B, by both; and plain seen through B, with the diagonal and without it, which multiplies Cmm
-// by B R alone.
+// Estimates of all kinds from one r: plain, by a shared product, and that product weighted by A, by
+// B, and by both; then plain seen through B, with the diagonal and without it, which multiplies Cmm
+// by B R only.
 enum { KINDS = 7, SEEN = 11 };
 
 typedef struct estimates {
@@ -154,7 +154,7 @@ typedef struct estimates {
     bb_view views[2];
     bb_matrix_source sources[2];
     bb_residual_task tasks[KINDS];
-    double *cee[KINDS]; // [edge][edge] in parts of it; of one device
+    double *cee[KINDS]; // [edge][edge] in parts, for one device
 } estimates;
 
 static void open_estimates(const scene *s, estimates *e)
@@ -199,7 +199,7 @@ static void close_estimates(estimates *e)
     BB_RELEASE(&e->seen_ctt);
 }
 
-// Twice, the second time by what the first one left; NULL: by the cpu.
+// Scores twice; the second score reuses results of the first. Without a device (NULL): on the CPU.
 static void score_into(bb_residual_scorer *scorer, const scene *s, estimates *e, double **cee)
 {
     for (int again = 0; again < 2; ++again) {
@@ -212,7 +212,7 @@ static void score_into(bb_residual_scorer *scorer, const scene *s, estimates *e,
     }
 }
 
-// How many of the estimates differ from those of one device.
+// Number of estimates that differ from those of one device.
 static int differences(bb_index count, bb_device *const *gpus, const scene *s, estimates *e)
 {
     int found = 0;
@@ -231,7 +231,7 @@ static int differences(bb_index count, bb_device *const *gpus, const scene *s, e
     return found;
 }
 
-// On one device, close to the cpu.
+// One device against the CPU, to rounding.
 static void score_alone(const scene *s, estimates *e)
 {
     const bb_index items = e->edge * e->edge;
@@ -251,7 +251,7 @@ static void score_alone(const scene *s, estimates *e)
     }
 }
 
-// Fewer panels than parts, than partial sums, and more than those, with a last one that is narrow.
+// Fewer panels than parts, than partial sums, and more than those, with a narrow last panel.
 TEST(parts_have_the_bits_of_one)
 {
     static const struct {
@@ -292,7 +292,7 @@ TEST(two_gpus_have_the_bits_of_one)
     assert_int_equal(found, 0);
 }
 
-// C <- 2 A op(B) - C / 2, by rows in more than one part where `rows` of `depth` fill a slab.
+// C <- 2 A op(B) - C / 2, in more than one part of rows if `rows` of `depth` fill a slab.
 static void check_product(bb_residual_scorer *scorer, bb_index rows, bb_index depth,
                           bb_index columns, bool transposed)
 {
@@ -311,7 +311,7 @@ static void check_product(bb_residual_scorer *scorer, bb_index rows, bb_index de
     memcpy(again, out, (size_t)(rows * columns) * sizeof *out);
     check_ok(bb_residual_scorer_multiply(scorer, rows, &on_device, NULL));
     check_all_close(out, expected, rows * columns, 1e-12, sqrt((double)depth));
-    void *resident = NULL; // b in the GPU's memory
+    void *resident = NULL; // b in GPU memory
     bb_transfer *transfer = new_object(bb_transfer, gpu, 0);
     check_ok(bb_device_allocate(gpu, (size_t)(depth * columns) * sizeof *b, &resident));
     check_ok(bb_transfer_upload(transfer, resident, b, (size_t)(depth * columns) * sizeof *b));
@@ -329,7 +329,7 @@ TEST(a_product_is_that_of_the_host)
     autoptr(bb_residual_scorer) scorer = new_object(bb_residual_scorer, 1, devices, &s.sources[0]);
     check_product(scorer, 13, 1100, 57, false);
     check_product(scorer, 57, 131, 1100, true);
-    check_product(scorer, 3, (bb_index)1 << 25, 1, true); // two rows a slab
+    check_product(scorer, 3, (bb_index)1 << 25, 1, true); // two rows per slab
 }
 
 // A disc on a grid, its arrays and sums.
@@ -438,7 +438,7 @@ static double pair_covariance(const pair_scene *s, bb_index p, bb_index q)
     return sum;
 }
 
-// Pair by pair, those of rows j and j - dy.
+// Pair by pair: pairs of rows j and j - dy.
 static void compare_pairs(const pair_scene *s)
 {
     const bb_residual_pairs *t = &s->task;
@@ -469,7 +469,7 @@ static void compare_pairs(const pair_scene *s)
     check_all_close(t->covariances, expected + (WAVES + 1) * displaced, displaced, 1e-12, scale);
 }
 
-// All rows at a time, and of 9,500 points in more than one part.
+// All rows at once, and 9,500 points in more than one part.
 TEST(sums_over_pairs_are_those_of_all_pairs)
 {
     static const bb_index edges[] = {9, 12, 110};
@@ -552,7 +552,7 @@ TEST(noise_alone_agrees_with_the_cpu)
     bb_device_release(gpu, &device_r);
 }
 
-// R of a task that the first GPU has, on any number of parts; it is there after.
+// R of a task that lies on the first GPU, with any number of parts; it is unchanged afterwards.
 TEST(an_estimate_on_the_gpu_has_the_score_of_one_on_the_host)
 {
     static const bb_index counts[] = {1, 3};
@@ -626,7 +626,7 @@ TEST(a_low_rank_part_is_scored_with_the_matrix)
     }
 }
 
-// A block of a twin, `bytes` of it, on the host.
+// A block of a twin, `bytes` long, on the host.
 static void read_block(const bb_device_source *twin, bb_type type, bb_index row, bb_index column,
                        bb_index rows, bb_index columns, void *out)
 {
@@ -635,12 +635,13 @@ static void read_block(const bb_device_source *twin, bb_type type, bb_index row,
     check_ok(bb_device_source_fill(twin, NULL, row, column,
                                    bb_device_matrix(block, type, rows, columns, columns)));
     check_ok(bb_device_wait(gpu));
-    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no queue of the device's own
+    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // not on a queue of the device
     check_ok(bb_device_download(gpu, out, block, bytes));
     bb_device_release(gpu, &block);
 }
 
-// Across a panel, below and above the diagonal, of what is kept and of what there is no room for.
+// Across a panel, below and above the diagonal, for the part that is stored and for the part that
+// does not fit.
 TEST(a_twin_shares_the_panels_of_scores)
 {
     static const bb_index blocks[][4] = {

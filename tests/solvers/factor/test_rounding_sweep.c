@@ -9,7 +9,7 @@
 
 enum { N = 90, M = 37, TILE = 32 };
 
-// To whole multiples of a row's step, clipped to so many.
+// Rounds to whole multiples of a row's step, clipped to a number of multiples.
 typedef struct grid {
     double steps[M];
     double limit;
@@ -93,8 +93,7 @@ static double sum_of(const double *excess)
     return sum;
 }
 
-// What is told of the price is what it is, row by row, and far less than that of rounding to
-// nearest.
+// The reported cost equals the actual one row by row, and is far below that of rounding to nearest.
 TEST(excess_is_that_of_the_errors)
 {
     grid words;
@@ -117,7 +116,7 @@ TEST(excess_is_that_of_the_errors)
         const double word = q[i] / words.steps[i / N];
         check_close(word, rint(word), 1e-9, 1.0);
     }
-    // Errors are spread evenly over a step: s^2 / 12 times L_kk^2 in the sweep, A_kk without.
+    // Errors are uniform over a step: s^2 / 12 times L_kk^2 with the sweep, A_kk without.
     double squares = 0.0;
     double pivots = 0.0;
     double diagonal = 0.0;
@@ -135,7 +134,8 @@ TEST(excess_is_that_of_the_errors)
     assert_true(pivots < 0.1 * diagonal);
 }
 
-// A step that keeps every value changes none; one that clips leaves what it can to later columns.
+// A step that represents every value changes none; one that clips leaves the remainder to later
+// columns.
 TEST(clipped_values_are_made_up_for)
 {
     grid words;
@@ -160,8 +160,8 @@ TEST(clipped_values_are_made_up_for)
     check_told(excess, a, q, r);
 }
 
-// The feedback of GPTQ, from the last column on: with M = L^-1, A^-1 = M^T M, the error of column k
-// goes to column j < k times M_kj / M_kk.
+// GPTQ feedback, from the last column on: with M = L^-1, A^-1 = M^T M, the error of column k is
+// added to columns j < k with weight M_kj / M_kk.
 TEST(codes_are_those_of_feedback_by_the_inverse)
 {
     grid words;
@@ -194,7 +194,7 @@ TEST(codes_are_those_of_feedback_by_the_inverse)
     }
 }
 
-// Tiles are blocks of one loop, and threads take rows: the same words.
+// Tiles only block one loop, and threads take rows: the same words.
 TEST(words_do_not_depend_on_tiles_or_threads)
 {
     static const bb_index sizes[] = {8, 32, 90, 128};
@@ -219,7 +219,7 @@ TEST(words_do_not_depend_on_tiles_or_threads)
     }
 }
 
-// What a block was told of, and whether it is rounded from its last column on.
+// Values that a block received, and whether it is rounded from its last column on.
 typedef struct blocks {
     const grid *words;
     double told[M][N];  // by the last call for a column
@@ -243,8 +243,8 @@ static void tell_of_block(const void *context, bb_index row, bb_index column, bb
     ++seen->calls;
 }
 
-// Each block once a row, before its last column: that one is as it was told, and the others too but
-// for what the block's own columns fed, whatever the tiles.
+// Each block is passed once per row, before its last column. That column is final, and the others
+// differ only by the feedback of the block's own columns, for any tile size.
 TEST(blocks_are_told_of_what_they_want)
 {
     static const bb_index sizes[] = {128, 32, 10};
@@ -285,8 +285,8 @@ static double round_to_whole(const void *context, bb_index row, bb_index column,
     return step * rint(value / step);
 }
 
-// Columns scaled by what is left of their deviations: M N s^2 / 12, and a scale of all columns is
-// one of the step.
+// Columns scaled by the rest of their deviations: M N s^2 / 12; a common scale of all columns acts
+// as a scale of the step.
 TEST(columns_are_rounded_under_their_scales)
 {
     static double scales[N];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sweeps with the factor on a GPU against those in tiles on the cpu, by the codecs that store
-// reconstructors: sizes that are no multiples of panels, blocks that fill none.
+// Sweeps with the factor on a GPU against sweeps in tiles on the CPU, by the codecs that store
+// reconstructors: sizes that are not multiples of panels, blocks that are not full.
 #include "precision/scaling.h"
 #include "solvers/factor/panels/panel_cholesky.h"
 #include "solvers/factor/rounding_sweep.h"
@@ -90,7 +90,7 @@ typedef struct coding {
     const char *codec; // bb_codec_read
     bb_row_scale row_scale;
     bool column_scales;
-    double spread; // of the excess over factors in x3: values that clip weigh most
+    double spread; // of the excess over factors in x3: clipped values have the largest weight
 } coding;
 
 static const coding codings[] = {
@@ -102,8 +102,7 @@ static const coding codings[] = {
 };
 enum { CODINGS = sizeof codings / sizeof *codings };
 
-// What is stored of R, q [M][N], times the scales of columns; returns what is told of the excess,
-// the sum of that of the rows.
+// Stored R, q [M][N], times the scales of columns; returns the reported excess, summed over rows.
 static double sweep(const posed *p, const coding *how, bool on_device, double *q)
 {
     const bb_matrix_layout layout = {.rows = M, .columns = N};
@@ -128,7 +127,7 @@ static double sweep(const posed *p, const coding *how, bool on_device, double *q
     return sum;
 }
 
-// tr(E A E^T) of what is stored.
+// tr(E A E^T) of the stored R.
 static double pay(const posed *p, const coding *how, const double *q)
 {
     autofree double *errors = dense_new((bb_index)M * N);
@@ -143,8 +142,9 @@ static double pay(const posed *p, const coding *how, const double *q)
     return sum;
 }
 
-// Where sums differ by a rounding, a value next to a tie may go the other way, and then its row's
-// earlier columns with it: of 66,000 values hardly one, so that one of 1,000 codes is the limit.
+// If sums differ by a rounding, a value next to a tie may round the other way and change the
+// earlier columns of its row. This affects hardly one of 66,000 values, hence the limit of one in
+// 1,000 codes.
 TEST(codes_in_dp_are_those_of_the_cpu)
 {
     static posed p;
@@ -170,7 +170,7 @@ TEST(codes_in_dp_are_those_of_the_cpu)
     finish(&p);
 }
 
-// The factor of x3 is another one by fp32's rounding: other codes of the same price.
+// The factor in x3 differs by fp32 rounding: other codes of the same cost.
 TEST(x3_pays_what_dp_pays)
 {
     static posed p;
@@ -188,7 +188,7 @@ TEST(x3_pays_what_dp_pays)
     finish(&p);
 }
 
-// Columns of L of A itself, wherever they begin: L L^T is A, with D undone.
+// Columns of L of A itself, from any first column: L L^T is A, with D undone.
 TEST(columns_are_those_of_the_factor)
 {
     static const struct {
@@ -209,7 +209,7 @@ TEST(columns_are_those_of_the_factor)
             autofree double *found = dense_new(items);
             void *block = allocate_on(gpu, (size_t)items * sizeof *found);
             check_ok(bb_panel_cholesky_columns(p.panels, NULL, first, width, block, width));
-            assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no queue of the device's own
+            assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // not on a queue of the device
             check_ok(bb_device_download(gpu, found, block, (size_t)items * sizeof *found));
             for (bb_index k = 0; k < items; ++k) {
                 const bb_index i = first + k / width;
@@ -243,7 +243,8 @@ static void keep_block(const void *context, bb_index row, bb_index column, bb_in
     memcpy(told + row * N + column, values, (size_t)count * sizeof *values);
 }
 
-// Blocks that do not divide a panel's usual width are whole in one, and told of the same.
+// Blocks that do not divide the usual panel width are whole within one panel, and receive the same
+// values.
 TEST(blocks_of_any_width_are_told_of_what_they_want)
 {
     static posed p;

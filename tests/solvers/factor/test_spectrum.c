@@ -2,7 +2,7 @@
 #include "solvers/factor/spectrum.h"
 #include "tests/solvers/spd_matrices.h"
 
-// Eigenvalues that were put in come out, in order; a scale of 2 multiplies them by 4.
+// Prescribed eigenvalues are returned in order; a scale of 2 multiplies them by 4.
 TEST(eigenvalues_are_those_put_in)
 {
     enum { N = 90 };
@@ -23,7 +23,7 @@ TEST(eigenvalues_are_those_put_in)
     assert_true(isnan(out[0]) && isnan(out[N - 1]));
 }
 
-// A tile of u v^T has one singular value, ||u|| ||v||.
+// A tile u v^T has one singular value, ||u|| ||v||.
 TEST(singular_values_are_of_the_tile)
 {
     enum { N = 10 };
@@ -37,7 +37,7 @@ TEST(singular_values_are_of_the_tile)
     check_close(out[1], 0.0, 1e-13, out[0]);
 }
 
-// Subnormal values with scales whose product of two is infinite: 1e-310 (1e155)^2 = 1.
+// Subnormal values with scales whose product is infinite: 1e-310 (1e155)^2 = 1.
 TEST(subnormal_matrices_have_their_spectrum)
 {
     enum { N = 12 };
@@ -56,7 +56,7 @@ TEST(subnormal_matrices_have_their_spectrum)
     check_close(out[0], (double)N, 1e-11, 1.0);
 }
 
-// Finite values that the scale makes infinite.
+// Finite values that become infinite when scaled.
 TEST(infinite_products_with_the_scale_have_none)
 {
     enum { N = 12 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A + V W^T on a GPU against the same sums on the host: blocks anywhere, fp64 to the bit, fp32
-// rounded once, also where it passes through the source's memory in parts.
+// A + V W^T on a GPU against the same sums on the host: blocks at any position, fp64 bit for bit,
+// fp32 rounded once, also when it passes through the source's memory in parts.
 #include "solvers/factor/updated_source.h"
 #include "tests/device_pair.h"
 #include "tests/solvers/dense.h"
@@ -59,7 +59,7 @@ static void check_block(const posed *p, bb_type type, bb_index row, bb_index col
     check_ok(bb_device_wait(gpu));
     check_ok(bb_device_source_fill(p->twin, NULL, row, column,
                                    bb_device_matrix(block, type, rows, columns, stride)));
-    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no queue of the device's own
+    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // not on a queue of the device
     check_ok(bb_device_download(gpu, found, block, bytes));
     for (bb_index i = 0; i < rows; ++i) {
         for (bb_index j = 0; j < columns; ++j) {
@@ -89,7 +89,7 @@ TEST(blocks_are_those_of_the_host)
     }
 }
 
-// More values than fp32 passes through at once.
+// More values than one pass of fp32 converts.
 TEST(tall_blocks_are_filled_in_parts)
 {
     autocall(finish) posed p;

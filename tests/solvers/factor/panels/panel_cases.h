@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every arithmetic of the factorization by panels, and matrices for them.
+// All arithmetics of the factorization by panels, and matrices for them.
 #ifndef BB_TESTS_SOLVERS_FACTOR_PANELS_PANEL_CASES_H
 #define BB_TESTS_SOLVERS_FACTOR_PANELS_PANEL_CASES_H
 
 #include "tests/solvers/factor/panels/panel_problem.h"
 
-// Bounds of bf16, hp2, hp3 and fp8 are three times what the tile Cholesky of the cpu, which
-// emulates the arithmetic, leaves at most of these matrices; the noise is what it needs to stay
-// definite.
+// Bounds of bf16, hp2, hp3 and fp8 are three times the largest error of the tile Cholesky on the
+// CPU, which emulates the arithmetic, on these matrices. The noise is what keeps the matrix
+// definite in that arithmetic.
 static const struct {
     bb_panel_plan plan;
     double noise;          // on the diagonal of the covariance
@@ -59,7 +59,7 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-// A covariance with D A D of a unit diagonal, and `sides` random rows of B D.
+// A covariance with D A D of unit diagonal, and `sides` random rows of B D.
 typedef struct posed {
     problem matrix_problem;
     double *scale, *given;
@@ -96,7 +96,7 @@ static inline void solve(posed *p, const bb_panel_plan *plan)
     run(&p->matrix_problem, plan, &p->found);
 }
 
-/// What a factorization takes of the GPU, in `parts` of it, is what was planned.
+/// GPU memory of a factorization in `parts` parts equals the plan.
 static inline void check_panel_memory(int parts, bb_device **devices, const bb_panel_plan *plan)
 {
     bb_device_report before, after;

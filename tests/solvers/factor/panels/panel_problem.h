@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A dense problem solved by the factorization by panels, for its tests on a GPU.
+// Dense problem solved by the factorization by panels on a GPU, for tests.
 #ifndef BB_TESTS_SOLVERS_FACTOR_PANELS_PANEL_PROBLEM_H
 #define BB_TESTS_SOLVERS_FACTOR_PANELS_PANEL_PROBLEM_H
 
@@ -13,14 +13,14 @@
 
 enum { SIDES = 15 };
 
-// D A D X^T = B^T with D of ones where `scale` is NULL: ratios are of the scaled system.
+// D A D X^T = B^T, with D of ones if `scale` is NULL; ratios refer to the scaled system.
 typedef struct problem {
     bb_index n;
     double condition;
-    double *a;           // [n][n], scaled already
-    bb_index sides;      // rows of B; 0: a factor alone
+    double *a;           // [n][n], scaled
+    bb_index sides;      // rows of B; 0: factor only
     double *truth, *b;   // [sides][n]
-    double *given;       // [n][n], or NULL: the unscaled matrix that the GPU gets
+    double *given;       // [n][n], or NULL: unscaled matrix for the GPU
     const double *scale; // [n], or NULL
 } problem;
 
@@ -80,12 +80,12 @@ static inline void read_result(const problem *posed, bb_panel_cholesky *factor, 
     }
 }
 
-// What one GPU is given of a problem.
+// Input of one GPU.
 typedef struct given {
     bb_device_source *matrix, *side;
 } given;
 
-/// On `gpus` devices; `arithmetic` says all but the sizes of the problem.
+/// On `gpus` devices; `arithmetic` has all plan members but the sizes.
 static inline void run_on(const problem *posed, const bb_panel_plan *arithmetic, bb_index gpus,
                           bb_device *const *devices, solved *out)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factorization by panels against fp64: residuals of the factor and of R in every arithmetic,
-// sizes around a block, breakdowns by place, repetition bit for bit.
+// Factorization by panels against fp64: residuals of the factor and of R in every arithmetic, sizes
+// around a block, breakdowns by position, bitwise repetition.
 #include "tests/solvers/factor/panels/panel_cases.h"
 
 enum { FEW_CASE = 6 };
@@ -118,7 +118,7 @@ TEST(a_map_chooses_the_products_of_every_block)
 
 enum { ZONED_N = 3000, ZONED_BLOCK = 256, ZONED_BLOCKS = 12 };
 
-// By the distance of a block from the diagonal: `zones` of 1, of 2 to 4, and of 5 or more.
+// Variant by distance of a block from the diagonal: `zones` for 1, for 2 to 4, and for 5 or more.
 static void fill_zones(const bb_variant zones[3], unsigned char *variants)
 {
     for (int i = 0; i < ZONED_BLOCKS; ++i) {
@@ -129,7 +129,7 @@ static void fill_zones(const bb_variant zones[3], unsigned char *variants)
     }
 }
 
-// A map of one variant: the kernels of none, in their order.
+// A map of one variant: the same kernels in the same order as without a map.
 TEST(a_map_of_one_variant_changes_no_bit)
 {
     static const bb_variant variants[] = {BB_VARIANT_X3, BB_VARIANT_HP1, BB_VARIANT_HP2,
@@ -155,7 +155,7 @@ TEST(a_map_of_one_variant_changes_no_bit)
     }
 }
 
-// Whether all of block (i, j) of L are values of fp16.
+// True if all values of block (i, j) of L are fp16 values.
 static bool is_fp16(const double *lower, bb_index i, bb_index j)
 {
     for (bb_index r = i * ZONED_BLOCK; r < (i + 1) * ZONED_BLOCK && r < ZONED_N; ++r) {
@@ -169,9 +169,9 @@ static bool is_fp16(const double *lower, bb_index i, bb_index j)
     return true;
 }
 
-// Three variants in one factorization: each block is stored as its own, each zone has its own
-// products, and results repeat. Errors are within five times those of the tile Cholesky of the cpu
-// (2.9e-5, 3.0e-5, 1.8e-4, 8.1e-6, 3.7e-5), which does not truncate its sums.
+// Three variants in one factorization: each block is stored in its own format, each zone uses its
+// own products, and results repeat. Errors are within five times those of the tile Cholesky on the
+// CPU (2.9e-5, 3.0e-5, 1.8e-4, 8.1e-6, 3.7e-5), which does not truncate its sums.
 TEST(three_zones_stand_in_one_factorization)
 {
     static const bb_variant zones[][3] = {
@@ -222,7 +222,7 @@ TEST(three_zones_stand_in_one_factorization)
     }
 }
 
-// ||B - X L L^T|| / (||X|| ||L||^2): of the sweeps alone.
+// ||B - X L L^T|| / (||X|| ||L||^2): error of the sweeps only.
 static double sweep_error(const posed *p)
 {
     const bb_index n = p->matrix_problem.n;
@@ -238,7 +238,8 @@ static double sweep_error(const posed *p)
     return dense_norm(sides * n, rest) / (dense_norm(sides * n, p->found.x) * norm * norm);
 }
 
-// Sweeps of a factor in fp32 by three products of half planes: that factor, and the errors of fp32.
+// Sweeps with a factor in fp32 by three products of half planes: the same factor and errors of fp32
+// size.
 TEST(split_sweeps_have_the_errors_of_fp32)
 {
     static const bb_variant variants[] = {BB_VARIANT_TF32, BB_VARIANT_BF16, BB_VARIANT_FP8};
@@ -260,7 +261,8 @@ TEST(split_sweeps_have_the_errors_of_fp32)
     }
 }
 
-// All blocks light are sweeps that follow, none is sweeps in three products: the same bits.
+// With all blocks light, sweeps are those of `follow`; with none light, those by three products:
+// the same bits.
 TEST(light_sweeps_are_between_the_others)
 {
     const bb_panel_plan plans[] = {
@@ -336,7 +338,7 @@ TEST(impossible_plans_are_refused)
     assert_true(bb_panel_plan_need(&plan, 1).device_bytes > 2e12);
 }
 
-// What is taken is what was planned, to the hundredth.
+// Allocated memory equals the plan to 1 %.
 TEST(memory_is_planned)
 {
     static const bb_variant variants[] = {BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_HP2,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The backward errors ||A - L L^T||_F / ||A||_F of the factorization by panels against those of the
-// tile Cholesky of the CPU, which emulates the arithmetic: within a factor of three. And where the
-// sums of hp3 start and how often they are rounded, told from sums that rounding in fp16 stops.
+// Backward errors ||A - L L^T||_F / ||A||_F of the factorization by panels against those of the
+// tile Cholesky on the CPU, which emulates the arithmetic: within a factor of three. Also where
+// sums of hp3 start and how often they are rounded, found with sums that stagnate if rounded to
+// fp16.
 #include "solvers/factor/tiles/tile_cholesky.h"
 #include "tests/solvers/factor/panels/panel_problem.h"
 
@@ -13,7 +14,7 @@ static double backward_error(bb_index n, const double *a, const double *lower)
     return error;
 }
 
-// Of one variant throughout, or of a map.
+// With one variant throughout, or with a map.
 static double emulated_error(bb_index n, bb_index tile, bb_variant variant,
                              const bb_policy_map *map, double *a)
 {
@@ -39,7 +40,7 @@ static double emulated_error(bb_index n, bb_index tile, bb_variant variant,
 TEST(the_cpu_emulates_the_errors)
 {
     enum { N = 1000, BLOCK = 128 };
-    int apart = 0; // counted, so that one run shows all of them
+    int apart = 0; // counted, so that one run reports all of them
     const bb_variant variants[] = {BB_VARIANT_SP,  BB_VARIANT_BF16, BB_VARIANT_HP1, BB_VARIANT_HP2,
                                    BB_VARIANT_HP3, BB_VARIANT_X3,   BB_VARIANT_FP8};
     for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
@@ -50,7 +51,7 @@ TEST(the_cpu_emulates_the_errors)
             autofree double *scale = dense_new(N);
             const double roundoff = bb_variant_unit_roundoff(variants[v]);
             spd_create(6, N, roundoff, &matrix);
-            if (which == 1) { // every block matters; definite in fp8 too
+            if (which == 1) { // every block contributes; definite in fp8 too
                 dense_covariance(N, 200.0, fmax(0.3, 50.0 * roundoff), matrix.a);
             }
             scale_matrix(N, matrix.a, scale);
@@ -69,7 +70,7 @@ TEST(the_cpu_emulates_the_errors)
     assert_int_equal(apart, 0);
 }
 
-// sp (x3 on the GPU), hp1 and hp2 by the distance of a block from the diagonal.
+// sp (x3 on the GPU), hp1 and hp2 by distance of a block from the diagonal.
 TEST(the_cpu_emulates_three_zones)
 {
     enum { N = 1000, BLOCK = 128, BLOCKS = 8 };
@@ -104,8 +105,8 @@ TEST(the_cpu_emulates_three_zones)
 
 enum { DEPTH = 1024, PANEL = DEPTH, COUNT = DEPTH + 2 * PANEL };
 
-// c - sum of DEPTH products as hp3 has it on the GPU: the first is -first, the others are -part
-// each. The entry (r, s) of the last two panels of a matrix whose other rows are those of I.
+// c - sum of DEPTH products in hp3 on the GPU: the first product is -first, the others -part each.
+// Entry (r, s) of the last two panels of a matrix whose other rows are those of I.
 static double half_sum(double c, double first, double part)
 {
     const bb_index s = DEPTH + 5;
@@ -131,15 +132,15 @@ static double half_sum(double c, double first, double part)
     return sum;
 }
 
-// Beside 2048 fp16 has steps of 2, so that no addend up to 1 changes it. DEPTH parts of 1/32 are
-// 64: they are there where they are summed by themselves, and lost where each run of up to 32 is
-// added to 2048.
+// Near 2048, fp16 has a spacing of 2, so an addend up to 1 is lost. DEPTH parts of 1/32 sum to 64:
+// they survive if they are summed separately, and are lost if each run of up to 32 is added to
+// 2048.
 TEST(sums_of_hp3_start_from_zero)
 {
     const double kept = half_sum(2048.0, 1.0 / 32, 1.0 / 32);
     print_message("2048 + %d/32 = %.1f\n", DEPTH, kept);
     check_relative(kept, 2048.0 + DEPTH / 32.0, 1e-3);
-    // With 2048 as the first addend: the least part that is not lost says how many are summed
+    // With 2048 as the first addend, the smallest part that is not lost gives the number of addends
     // between two roundings.
     double least = INFINITY;
     for (int e = 1; e <= 10; ++e) {
@@ -149,7 +150,7 @@ TEST(sums_of_hp3_start_from_zero)
         least = sum > 2048.0 + 0.5 * DEPTH * part ? fmin(least, part) : least;
     }
     print_message("the least part that counts is 1/%.0f\n", 1.0 / least);
-    assert_true(least == 1.0 / 8); // 16 of 1/16 are 1, a tie that goes to 2048; 16 of 1/8 count
+    assert_true(least == 1.0 / 8); // 16 of 1/16 are 1, a tie that rounds to 2048; 16 of 1/8 survive
 }
 
 TEST_GROUP(.begin = open_devices, .end = close_devices, .threads = 4);

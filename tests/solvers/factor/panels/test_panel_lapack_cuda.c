@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factorization by panels held to LAPACK's test ratios, with the matrices, the definitions and
-// the threshold of test_lapack_residuals.c, u the unit roundoff of the arithmetic's operands:
+// LAPACK's test ratios of the factorization by panels, with the matrices, definitions and threshold
+// of test_lapack_residuals.c, u the unit roundoff of the arithmetic's operands:
 //     ||A - L L^T||_inf / (n ||A||_inf u),
 //     ||B - X A||_1 / (||A||_1 ||X||_1 u)        for each right-hand side,
 //     ||X - X*||_inf / (||X*||_inf cond u)       for each right-hand side.
@@ -11,7 +11,7 @@ enum { PROBED_FROM = 2000 };
 
 static const double threshold = 30.0;
 
-// hp1, hp2 and hp3 twice: with fp32 accuracy on the diagonal and in the sweeps, and without.
+// hp1, hp2 and hp3 twice: with and without fp32 accuracy on the diagonal and in the sweeps.
 // clang-format off
 static const bb_panel_plan arithmetics[] = {
     {.arithmetic = BB_VARIANT_DP},
@@ -39,7 +39,7 @@ static const char *name_of(const bb_panel_plan *plan)
     return bb_variant_describe(plan->arithmetic)->name;
 }
 
-// Panels that divide none of the larger sizes.
+// Panel widths that divide none of the larger sizes.
 static bb_index block_of(bb_index n)
 {
     return n > PROBED_FROM ? 512 : n > 500 ? 256 : 128;
@@ -53,8 +53,8 @@ static double factor_ratio(const problem *task, const double *lower, double roun
     return ratio;
 }
 
-// By E v for a few random v: ||E v||_2 is about ||E||_F / sqrt(n) of a v of norm 1, and ||E||_inf
-// is at most sqrt(n) ||E||_F.
+// Norm from E v for a few random v: ||E v||_2 is about ||E||_F / sqrt(n) for v of norm 1, and
+// ||E||_inf is at most sqrt(n) ||E||_F.
 static double probed_factor_ratio(const problem *task, const double *lower, double roundoff)
 {
     enum { PROBES = 3 };
@@ -103,7 +103,7 @@ static void side_ratios(const problem *task, const double *x, double roundoff, r
     }
 }
 
-// Failures are counted, so that one run shows all of them.
+// Failures are counted, so that one run reports all of them.
 static int failures;
 
 static void expect(bool holds, const problem *task, const bb_panel_plan *arithmetic,
@@ -159,8 +159,8 @@ static void check_indefinite(const spd_matrix *matrix, const bb_panel_plan *arit
     }
 }
 
-// A matrix of one type, scaled, and its problem. Types 8 and 9 leave the range of fp32, so scaling
-// comes before the GPU, as on the CPU.
+// A scaled matrix of one type and its problem. Types 8 and 9 leave the range of fp32, so scaling
+// precedes the copy to the GPU, as on the CPU.
 typedef struct posed {
     spd_matrix matrix;
     problem matrix_problem;
@@ -173,7 +173,7 @@ static void drop(posed *p)
     BB_RELEASE(&p->matrix.a);
 }
 
-// Only types 6 and 7 depend on the arithmetic; the others are kept from one to the next.
+// Only types 6 and 7 depend on the arithmetic; the other problems are reused.
 static void renew(posed *p, int type, bb_index n, double roundoff)
 {
     bool depends = type == 6 || type == 7;
@@ -246,7 +246,7 @@ TEST(four_thousand_rows_hold_every_type)
     expect_none();
 }
 
-// Diagonals from 1e-30 to 1e30: the unit diagonal, taken on the device, undoes the grading.
+// Diagonals from 1e-30 to 1e30: scaling to a unit diagonal on the device removes the grading.
 TEST(graded_diagonals_cost_nothing)
 {
     enum { N = 300 };
@@ -272,7 +272,7 @@ TEST(graded_diagonals_cost_nothing)
     expect_none();
 }
 
-// The order of the sensors: rows and columns permuted together are as accurate.
+// Order of the sensors: a symmetric permutation of rows and columns keeps the accuracy.
 TEST(permuted_rows_are_as_accurate)
 {
     enum { N = 600, STRIDE = 97 }; // coprime
@@ -282,7 +282,7 @@ TEST(permuted_rows_are_as_accurate)
         autofree double *permuted = dense_new((bb_index)N * N);
         autofree double *scale = dense_new(N);
         problem straight, other;
-        // A covariance: neighbours correlate, so that the order decides which blocks are small.
+        // A covariance: neighbours correlate, so the order determines which blocks are small.
         dense_covariance(N, 5.0, fmin(15.0 / condition, 8.0), a);
         scale_matrix(N, a, scale);
         for (bb_index i = 0; i < (bb_index)N * N; ++i) {

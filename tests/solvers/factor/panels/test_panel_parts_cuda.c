@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A factorization by panels in several parts against one part, bit for bit: L and R in every
+// Factorization by panels in several parts against one part, bit for bit: L and R in every
 // arithmetic, pivots and columns of the factor, and breakdowns in a row of each part. Parts share
-// one GPU, which takes all that GPUs of their own do but the link; where there are two GPUs, each
-// has one.
+// one GPU, which covers everything but the link between GPUs; with two GPUs, parts alternate
+// between them.
 #include "tests/solvers/factor/panels/panel_cases.h"
 
 #include <cuda_runtime_api.h>
 
 enum { PARTS = 5, WIDTH = 200 };
 
-static bb_device *devices[PARTS]; // the one GPU, again and again
+static bb_device *devices[PARTS]; // the same GPU several times
 
-// Rows of B that parts get by halves, fewer than parts, and none.
+// Rows of B: more than parts, fewer than parts, and none.
 static const struct {
     bb_index n, sides;
 } sizes[] = {{1500, 301}, {3000, 64}, {700, 2}, {1153, 0}};
 
-// How many of L and R differ.
+// Number of values of L and R that differ.
 static int differences(const solved *one, const solved *parts, bb_index n, bb_index sides)
 {
     assert_int_equal(one->outcome.kind, BB_OUTCOME_OK);
@@ -26,7 +26,7 @@ static int differences(const solved *one, const solved *parts, bb_index n, bb_in
            (sides > 0 && memcmp(one->x, parts->x, (size_t)(sides * n) * sizeof(double)) != 0);
 }
 
-// All cases, so that a message names each that differs.
+// Runs all cases, so that messages name each case that differs.
 static int compare_parts(bb_index count, bb_device *const *gpus, int c, bb_index n, bb_index sides)
 {
     autocall(finish) posed p;
@@ -54,12 +54,12 @@ TEST(parts_have_the_bits_of_one)
         }
     }
     found += compare_parts(PARTS, devices, 4, 2100, 40);
-    // Runs of block rows so long that cuBLAS has a workspace, against shorter ones without.
+    // Runs so long that cuBLAS uses a workspace, against shorter runs without.
     found += compare_parts(2, devices, 3, 9300, 0);
     assert_int_equal(found, 0);
 }
 
-// Three zones of variants, whose blocks come from several parts with their second planes.
+// Three zones of variants, whose blocks are received from several parts with their second planes.
 TEST(a_map_of_variants_is_shared)
 {
     enum { BLOCKS = 12 };
@@ -107,7 +107,7 @@ static void read_factor(const posed *p, bb_index count, const bb_panel_plan *sha
     check_ok(bb_panel_cholesky_pivots(factor, pivots));
     void *on_gpu = allocate_on(gpu, bytes);
     check_ok(bb_panel_cholesky_columns(factor, NULL, first, WIDTH, on_gpu, WIDTH));
-    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no queue of the device's own
+    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // not on a queue of the device
     check_ok(bb_device_download(gpu, columns, on_gpu, bytes));
     bb_device_release(gpu, &on_gpu);
 }
@@ -136,7 +136,7 @@ TEST(pivots_and_columns_come_from_every_part)
     }
 }
 
-// In a row of each of three parts, and after it the same factorization again without.
+// A breakdown in a row of each of three parts, then the same factorization without breakdown.
 TEST(a_breakdown_in_any_part_names_its_row)
 {
     static const bb_index rows[] = {0, 140, 300, 700, 1152};
@@ -158,7 +158,7 @@ TEST(a_breakdown_in_any_part_names_its_row)
     }
 }
 
-// What a part takes is what was planned.
+// Memory of a part equals the plan.
 TEST(memory_of_parts_is_planned)
 {
     static const bb_variant variants[] = {BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_X3};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of a factorization by panels, planned without a GPU. 21.06 and 11.50 GB of n = 98,304
-// in panels of 1024 are 21.45 and 11.89, of which 21.46 and 11.89 were taken on an H200
-// (docs/lab/performance.md), less 94 of the 96 inverses.
+// Memory plans of factorizations by panels, without a GPU. The 21.06 and 11.50 GB of n = 98,304 in
+// panels of 1024 are 21.45 and 11.89 GB less 94 of the 96 inverses; an H200 allocated 21.46 and
+// 11.89 GB (docs/lab/performance.md).
 #include "solvers/factor/panels/panel_plan.h"
 #include "tests/check.h"
 
@@ -23,7 +23,7 @@ TEST(the_figures_of_the_benchmarks)
     assert_int_equal((bb_index)bb_panel_plan_need(&plan, 1).device_bytes, 21059060240);
 }
 
-// sides rows: the planes of all columns, a panel's words and a scale.
+// `sides` rows: planes of all columns, one fp32 panel, and a scale.
 TEST(right_hand_sides_are_shared_by_the_gpus)
 {
     bb_panel_plan plan = plan_of(8192, 512, BB_VARIANT_X3);
@@ -37,14 +37,14 @@ TEST(right_hand_sides_are_shared_by_the_gpus)
                 250.0 * (2.0 * 2.0 * 8192.0 + 4.0 * 512.0 + 4.0) + 4.0 * 512.0 * 8192.0 +
                     2.0 * 4.0 * 512.0 * 512.0,
                 0.5, 1.0);
-    // Rows short of 128 are filled up with zeros.
+    // Rows are padded with zeros to a multiple of 128.
     plan.sides = 5;
     check_close(bb_panel_plan_need(&plan, 1).device_bytes - alone,
                 128.0 * (2.0 * 2.0 * 8192.0 + 4.0 * 512.0 + 4.0), 0.5, 1.0);
 }
 
-// 99 block rows, of which two GPUs have 50 and 49; two panels in work, split planes, diagonal
-// blocks and their scale by half; of guests two rows in one plane and two inverses.
+// 99 block rows: 50 on one GPU, 49 on the other. Two panels in work, split planes, half of the
+// diagonal blocks and their scale; guests: two rows in one plane and two inverses.
 TEST(block_rows_are_shared_by_the_gpus)
 {
     const double block = 1024.0 * 1024.0;
@@ -56,12 +56,12 @@ TEST(block_rows_are_shared_by_the_gpus)
                     2.0 * 99.0 * 2.0 * block - 2.0 * 4.0 * block,
                 0.5, 1.0);
     assert_true(two < 0.55 * one);
-    // As many as there are block rows and more: none has less than nothing.
+    // As many GPUs as block rows, and more: no part has a negative size.
     const bb_panel_plan small = plan_of(700, 256, BB_VARIANT_SP);
     assert_true(bb_panel_plan_need(&small, 8).device_bytes > 2e8);
 }
 
-// fp16 throughout at n = 300,000 in two GPUs of 80 GB, with 4000 rows of B: 90 GB of L together.
+// fp16 throughout for n = 300,000 on two GPUs of 80 GB, with 4000 rows of B: 90 GB of L in total.
 TEST(a_triangle_too_large_for_one_is_shared)
 {
     bb_panel_plan plan = plan_of(300000, 1024, BB_VARIANT_HP1);
@@ -73,8 +73,8 @@ TEST(a_triangle_too_large_for_one_is_shared)
     assert_true(bb_panel_plan_need(&plan, 2).device_bytes < 55e9);
 }
 
-// L of 80 GB in two planes on the host: on the GPU 16 panels in work, the strip and 16 guest rows
-// in two planes, two chunks of 4 block rows, and what a panel takes.
+// L of 80 GB in two planes in host memory. On the GPU: 16 panels in work, the strip, 16 guest rows
+// in two planes, two chunks of 4 block rows, and one panel's buffers.
 TEST(a_swapped_triangle_leaves_the_gpu)
 {
     const double blocks = 196.0; // of 1024 rows
@@ -93,7 +93,7 @@ TEST(a_swapped_triangle_leaves_the_gpu)
     assert_true(bb_panel_plan_need(&plan, 1).device_bytes < 60e9);
 }
 
-// Where it would take more than it may on one GPU, and takes less in the host's memory.
+// L goes to host memory if one GPU cannot hold it and swapping needs less GPU memory.
 TEST(a_limit_swaps_what_can_be)
 {
     bb_panel_plan plan = plan_of(200000, 1024, BB_VARIANT_HP1);
@@ -106,9 +106,9 @@ TEST(a_limit_swaps_what_can_be)
     bb_panel_plan_place(&plan, 1, 70e9);
     assert_true(plan.swapped);
     plan.swapped = false;
-    bb_panel_plan_place(&plan, 1, 30e9); // not enough, but the less
+    bb_panel_plan_place(&plan, 1, 30e9); // not enough, but less
     assert_true(plan.swapped);
-    plan = plan_of(50000, 1024, BB_VARIANT_HP1); // whose panels in work are larger than L
+    plan = plan_of(50000, 1024, BB_VARIANT_HP1); // panels in work are larger than L
     bb_panel_plan_place(&plan, 1, 1e9);
     assert_false(plan.swapped);
     plan = plan_of(200000, 1024, BB_VARIANT_SP);
@@ -144,12 +144,12 @@ TEST(what_cannot_be_swapped_is_refused)
         plan.run = wrong[i];
         assert_int_equal(bb_panel_arithmetic_of(&plan, &arithmetic), BB_INVALID);
     }
-    plan.run = 576; // not four chunks
+    plan.run = 576; // fewer than four chunks
     plan.swapped = true;
     assert_int_equal(bb_panel_arithmetic_of(&plan, &arithmetic), BB_UNSUPPORTED);
 }
 
-// The inverses of a sweep in one product stay; others are two.
+// Sweeps in one product keep all inverses; others keep two.
 TEST(inverses_are_kept_for_sweeps)
 {
     bb_panel_plan plan = plan_of(8192, 512, BB_VARIANT_HP1);
@@ -170,7 +170,7 @@ TEST(a_wide_format_keeps_one_array)
                 0.5, 1.0);
 }
 
-// Rows of B take what they took, in two planes, and a block row of L two more.
+// Rows of B keep their size, in two planes; a block row of L needs two more planes.
 TEST(split_sweeps_keep_planes_of_a_block_row)
 {
     bb_panel_plan plan = plan_of(4096, 256, BB_VARIANT_TF32);
@@ -191,16 +191,16 @@ TEST(a_map_keeps_both_planes)
     plan.variants = variants;
     check_close(bb_panel_plan_factor_bytes(&plan) - one, 1024.0 * 768.0, 0.5, 1.0);
     plan.variants = NULL;
-    plan.sides = 1; // swept backward with three products
+    plan.sides = 1; // backward sweep with three products
     check_close(bb_panel_plan_factor_bytes(&plan) - one, 1024.0 * 768.0, 0.5, 1.0);
     plan.sweeps = BB_POLICY_SWEEPS_FOLLOW;
     check_close(bb_panel_plan_factor_bytes(&plan), one, 0.5, 1.0);
 }
 
-// fp16 tiles beside the panels, and no second plane that holds anything; bf16 operands beside L.
+// fp16 tiles next to the panels, without a second plane; bf16 operands next to L.
 TEST(further_variants_keep_further_arrays)
 {
-    const double plane = 3.0 * 2.0 * 512.0 * 512.0; // of six blocks of 512 x 512, folded
+    const double plane = 3.0 * 2.0 * 512.0 * 512.0; // six blocks of 512 x 512, folded
     const bb_panel_plan hp1 = plan_of(2048, 512, BB_VARIANT_HP1);
     const bb_panel_plan hp2 = plan_of(2048, 512, BB_VARIANT_HP2);
     const bb_panel_plan sp = plan_of(2048, 512, BB_VARIANT_SP);
@@ -218,7 +218,7 @@ TEST(further_variants_keep_further_arrays)
                 4.0 * 4.0, 0.5, 1.0);
 }
 
-// One block of six in fp16 work: the tiles of its panels, and one plane less of it in what holds L.
+// One block of six in fp16 work: the tiles of its panels, and one plane less in the storage of L.
 TEST(a_mixture_keeps_what_its_blocks_need)
 {
     unsigned char variants[16];
@@ -235,7 +235,7 @@ TEST(a_mixture_keeps_what_its_blocks_need)
                 bb_panel_plan_need(&hp2, 1).device_bytes, 0.5, 1.0);
     check_close(bb_panel_plan_factor_bytes(&hp1) - bb_panel_plan_factor_bytes(&mixed), 2.0 * block,
                 0.5, 1.0);
-    // A diagonal of hp2 beside blocks that are not.
+    // A diagonal of hp2 next to blocks of other variants.
     variants[3 * 4 + 0] = BB_VARIANT_X3;
     mixed.arithmetic = BB_VARIANT_HP2;
     mixed.diagonal_follows = true;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A factorization by panels whose L lies in the host's memory against one whose L is on the GPU,
-// bit for bit: L and R in every arithmetic in planes of fp16, pivots and columns of the factor, the
-// bytes on the bus, and a breakdown in the second group. Runs are short, so that there are many
-// groups.
+// Factorization by panels with L in host memory against one with L on the GPU, bit for bit: L and R
+// in every arithmetic with fp16 planes, pivots and columns of the factor, bytes on the bus, and a
+// breakdown in the second group. Runs are short, so that there are many groups.
 #include "tests/solvers/factor/panels/panel_cases.h"
 
 #include <cuda_runtime_api.h>
 
 enum { WIDTH = 200 };
 
-// Panels of a run, rows of A and rows of B: chunks of one panel and of two, groups that end with
-// the matrix and within it, a last panel of few rows, fewer panels than a group.
+// Panels of a run, rows of A and rows of B: chunks of one and of two panels, groups that end with
+// the matrix and before its end, a last panel of few rows, fewer panels than a group.
 static const struct {
     bb_index panels, n, sides;
 } sizes[] = {{4, 3000, 64}, {8, 4096, 0}, {4, 1153, 301}, {8, 700, 2}};
@@ -58,13 +57,13 @@ TEST(a_swapped_factor_has_the_bits_of_one_on_the_gpu)
             }
         }
     }
-    // Runs so long that cuBLAS takes them, in calls with a workspace and without.
+    // Runs so long that cuBLAS handles them, in calls with a workspace and without.
     const bb_panel_plan deep = {.arithmetic = BB_VARIANT_HP1, .block = 512, .run = 2048};
     found += compare(&deep, 0.05, 9300, 0);
     assert_int_equal(found, 0);
 }
 
-// Blocks that are rounded after every panel are cut nowhere, also where no run ends with a panel.
+// Blocks that are rounded after every panel are not split, also if no run ends with a panel.
 TEST(a_run_does_not_cut_what_is_rounded)
 {
     static const bb_variant rounded[] = {BB_VARIANT_HP2, BB_VARIANT_HP3};
@@ -80,7 +79,7 @@ TEST(a_run_does_not_cut_what_is_rounded)
     }
 }
 
-// A block that is kept in one plane stands in the strip where one of two planes stood.
+// A block of one plane reuses the place of a block of two planes in the strip.
 TEST(a_map_of_variants_is_swapped)
 {
     enum { BLOCKS = 12 };
@@ -125,7 +124,7 @@ static void read_factor(const problem *task, const bb_panel_plan *shape, bb_inde
         check_ok(bb_device_allocate(gpu, bytes, &on_gpu));
         check_ok(bb_panel_cholesky_pivots(factor, out->pivots));
         check_ok(bb_panel_cholesky_columns(factor, NULL, first, WIDTH, on_gpu, WIDTH));
-        assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no queue of the device's own
+        assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // not on a queue of the device
         check_ok(bb_device_download(gpu, out->columns, on_gpu, bytes));
         bb_device_release(gpu, &on_gpu);
     }
@@ -137,8 +136,8 @@ static void release_reading(reading *one)
     BB_RELEASE(&one->columns);
 }
 
-// Each value of L leaves once; a group reads its block rows in both planes and all rows from its
-// own on in one, as far as the groups before the last one.
+// Each value of L is written once. A group reads the columns of all earlier groups but the last:
+// its own block rows in both planes, and all rows from its first on in one plane.
 static void check_bytes(const bb_panel_traffic *traffic, bb_index n, bb_index block, bb_index run)
 {
     double up = 0.0;
@@ -183,7 +182,7 @@ TEST(a_breakdown_is_the_same)
     assert_string_equal(one.outcome.detail, swapped.outcome.detail);
 }
 
-// One object factors a matrix, sweeps, and factors it again.
+// One object factors a matrix, solves, and factors it again.
 TEST(a_second_factor_is_the_first)
 {
     enum { N = 2600, ROWS = 40 };
@@ -231,7 +230,7 @@ TEST(what_cannot_be_swapped_is_refused)
     assert_null(factor);
 }
 
-// What is taken on the GPU is what was planned.
+// GPU memory equals the plan.
 TEST(memory_is_planned)
 {
     const bb_panel_plan plan = {

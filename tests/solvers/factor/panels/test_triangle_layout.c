@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The folded triangle: every block of the strictly lower triangle has a place of its own inside
-// the rectangle of one part, and no more room is taken than its blocks and half a block column.
+// Folded triangle: every block of the strictly lower triangle has its own place inside the
+// rectangle of one part. The storage exceeds the blocks by at most half a block column.
 #include "solvers/factor/panels/triangle_layout.h"
 #include "tests/check.h"
 
@@ -40,7 +40,7 @@ TEST(positions_are_a_permutation_in_the_rectangles_order)
     }
 }
 
-// Of all parts together every block once; of each no more than its share and half a row.
+// All parts together have every block once; each has at most its share plus half a row.
 TEST(parts_hold_every_block_once)
 {
     for (bb_index parts = 1; parts <= 8; ++parts) {
@@ -73,8 +73,8 @@ TEST(parts_hold_every_block_once)
     }
 }
 
-// A part's block rows below a panel stand side by side in it, and in each half of the rectangle
-// from one to the next is the same step.
+// Block rows below a panel are adjacent in a part, and in each half of the rectangle the step from
+// one to the next is constant.
 TEST(a_panel_of_a_part_is_one_run)
 {
     for (bb_index item = 0; item < 8 * 20; ++item) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file of a store of tiles, found behind its back: the process's only open file without a name.
+// Backing file of a tile store, found independently: the only open file of the process without a
+// name.
 #ifndef BB_TESTS_SOLVERS_FACTOR_TILES_SWAP_FILE_H
 #define BB_TESTS_SOLVERS_FACTOR_TILES_SWAP_FILE_H
 
@@ -13,7 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/// Its descriptor in this process, or in that of `pid`; -1 for none.
+/// Its descriptor in this process, or in process `pid`; -1 if none.
 static inline int swap_file_find(const char *pid)
 {
     char folder[64], path[sizeof folder + 256], name[4096];
@@ -33,7 +34,7 @@ static inline int swap_file_find(const char *pid)
     return found;
 }
 
-/// Bytes that it has in the page cache; -1 where its file system is memory.
+/// Bytes of the file in the page cache; -1 if the file system is in memory.
 static inline ptrdiff_t swap_file_cached_bytes(void)
 {
     struct stat file;
@@ -59,7 +60,7 @@ static inline ptrdiff_t swap_file_cached_bytes(void)
     return bytes;
 }
 
-/// Files of a folder whose names begin as those of stores do.
+/// Number of files in a folder with the name prefix of stores.
 static inline int swap_file_count(const char *folder)
 {
     int count = 0;

@@ -7,7 +7,7 @@ enum { ROWS = 11, DEPTH = 53, COLUMNS = 61, STRIDE = 70 };
 
 static float *a, *panel;
 
-// Values of fp16 of all sizes: sums overflow, cancel and become subnormal.
+// fp16 values of all magnitudes: sums overflow, cancel and become subnormal.
 static int setup(void)
 {
     autofree double *draws = dense_new((ROWS + COLUMNS) * DEPTH);
@@ -64,7 +64,8 @@ TEST(every_kernel_has_the_bits_of_the_portable_one)
     }
 }
 
-// The law, one sum at a time in fp64 (exact for runs of this length), on finite values.
+// Reference of the rule: one sum at a time in fp64 (exact for runs of this length), on finite
+// values.
 TEST(the_portable_kernel_keeps_the_law)
 {
     const bb_half_kernel *kernels = NULL;
@@ -86,7 +87,8 @@ TEST(the_portable_kernel_keeps_the_law)
     }
 }
 
-// From C the sum is C's own, rounded after every run; the two differ where C is large.
+// A sum that starts from C is rounded after every run; it differs from a separate sum if C is
+// large.
 TEST(sums_may_start_from_c)
 {
     const bb_half_kernel *kernels = NULL;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sweeps with a factor whose tiles are brought a row or a column at a time have the bits of those
-// with all of it here: by one process, and by each of a team that deals the right-hand sides.
+// Sweeps with a factor whose tiles are loaded a row or a column at a time have the bits of sweeps
+// with all tiles in memory: in one process, and in each process of a team that distributes the
+// right-hand sides.
 #include "core/team.h"
 #include "core/thread.h"
 #include "solvers/factor/tiles/tile_access.h"
@@ -33,12 +34,12 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-// Holds a factor's values and lends those of one line at a time.
+// Holds the values of a factor and lends those of one line at a time.
 typedef struct vault {
     bb_tile kept[TILES];
     bb_index brought; // tiles
     bb_index line;    // the last
-    bb_index failing; // line that cannot be brought, -1: none
+    bb_index failing; // line that fails to load, -1: none
     bool is_empty;
 } vault;
 
@@ -91,7 +92,7 @@ static void leave(void *context, const bb_tile_matrix *matrix)
     (void)matrix;
 }
 
-// What the others of the team found is the result of one process; rows of the caller stay.
+// The gathered result of the team is that of one process; rows of the caller are unchanged.
 static bb_status hand_over(int root, void *values, size_t bytes)
 {
     if (root != bb_team_joined()->rank) {
@@ -133,7 +134,7 @@ TEST(brought_tiles_give_the_same_bits)
             memcpy(found, given, sizeof found);
             check_ok(bb_tile_cholesky_solve(matrix, M, found));
             assert_memory_equal(found, expected, sizeof found);
-            assert_int_equal(held.brought, 2 * TILES); // the triangle once for each sweep
+            assert_int_equal(held.brought, 2 * TILES); // the triangle once per sweep
             assert_int_equal(held.line, 0);
             assert_true(held.is_empty);
         }
@@ -141,7 +142,8 @@ TEST(brought_tiles_give_the_same_bits)
     }
 }
 
-// A process sweeps its own blocks; those of the others are as they were until they are gathered.
+// A process solves its own blocks; those of the other processes are unchanged until they are
+// gathered.
 TEST(a_team_deals_the_right_hand_sides)
 {
     autoptr(bb_tile_matrix) matrix = factored(1);
@@ -162,7 +164,7 @@ TEST(a_team_deals_the_right_hand_sides)
         memcpy(found, given, sizeof found);
         check_ok(bb_tile_cholesky_solve(matrix, M, found));
         assert_memory_equal(found, expected, sizeof found);
-        // One right-hand side: the last of the team has it.
+        // One right-hand side: it belongs to the last process of the team.
         memcpy(found, given, sizeof found);
         check_ok(bb_tile_cholesky_solve(matrix, 1, found));
         assert_memory_equal(found, rank == MEMBERS - 1 ? single : expected, sizeof single);

@@ -46,9 +46,9 @@ static double backward_error(const bb_tile_matrix *factor, const double *a)
     return error;
 }
 
-// Every variant, sizes that are and are not multiples of the tile. The factor's error is of the
-// order of the unit roundoff of what is rounded: operands, and for hp2 and hp3 also the output at
-// each of the tile_rows updates, and for hp3 each of the 32/4 partial sums.
+// Every variant, with sizes that are and are not multiples of the tile. The factor's error has the
+// order of the unit roundoff of what is rounded: operands, for hp2 and hp3 also the output of each
+// of the tile_rows updates, and for hp3 each of the 32/4 partial sums.
 TEST(factors_have_the_error_of_their_variant)
 {
     const struct {
@@ -78,7 +78,8 @@ TEST(factors_have_the_error_of_their_variant)
     }
 }
 
-// Coarser arithmetic really is coarser: a variant that silently ran in fp32 would pass the bounds.
+// Coarser arithmetic gives larger errors: a variant that silently ran in fp32 would pass the
+// bounds.
 TEST(variants_differ_in_the_expected_order)
 {
     enum { N = 200 };
@@ -133,7 +134,7 @@ static void errors_of(const bb_tile_plan *plan, double *factor_error, double *so
     dense_covariance(N, 20.0, 0.3, a);
     dense_random(M * N, 4, x);
     for (bb_index i = 0; i < M * N; ++i) {
-        x[i] *= 1e-7; // below fp16's range
+        x[i] *= 1e-7; // below the range of fp16
         expected[i] = x[i];
     }
     autoptr(bb_tile_matrix) matrix = load(a, N, plan);
@@ -149,8 +150,8 @@ static void errors_of(const bb_tile_plan *plan, double *factor_error, double *so
     *solve_error = dense_norm(M * N, x) / norm;
 }
 
-// Diagonal updates and sweeps that follow the variant: as accurate as fp32 in x3, of the variant's
-// roundoff otherwise, and not the bits of what stays in fp32. 48 does not divide 200.
+// Diagonal updates and sweeps in the arithmetic of the variant: as accurate as fp32 in x3,
+// otherwise of the variant's roundoff, and with other bits than in fp32. 48 does not divide 200.
 TEST(diagonal_and_sweeps_follow_the_variant)
 {
     const struct {
@@ -177,7 +178,7 @@ TEST(diagonal_and_sweeps_follow_the_variant)
                       bb_variant_describe(cases[c].variant)->name, factor[0], factor[2], solve[0],
                       solve[1], solve[2]);
     }
-    // With sp or dp there is nothing to follow.
+    // With sp or dp the settings change nothing.
     double once[2], again[2];
     bb_tile_plan plan = {.tile_size = 48, .arithmetic = BB_VARIANT_DP};
     errors_of(&plan, &once[0], &once[1]);
@@ -187,7 +188,8 @@ TEST(diagonal_and_sweeps_follow_the_variant)
     assert_memory_equal(once, again, sizeof once);
 }
 
-// All tiles light are sweeps that follow, none is fp32, and the error grows with what is light.
+// With all tiles light, sweeps are those of `follow`; with none light, those of fp32. The error
+// grows with the number of light tiles.
 TEST(sweeps_take_light_tiles_narrow)
 {
     double errors[4];
@@ -207,10 +209,10 @@ TEST(sweeps_take_light_tiles_narrow)
     assert_true(errors[0] <= errors[1] && errors[1] < errors[2] && errors[2] < errors[3]);
 }
 
-// The certificate bounds the error that the products made: what is left of the backward error is
-// fp32 rounding. Nor is it a wild overestimate: here it is 18 to 27 times the error, because it
-// adds up what 300 roundings of either sign mostly cancel; x3, whose error is mostly fp32's, has 2.
-// Where roundings agree it has 1 to 4: tests/solvers/factor/tiles/test_tile_updates.c.
+// The certificate bounds the error of the products; the rest of the backward error is fp32
+// rounding. The bound is not far off: it is 18 to 27 times the error, because it adds 300 roundings
+// that mostly cancel. For x3, whose error is mostly fp32's, it is 2 times. For roundings of one
+// sign it is 1 to 4 times: tests/solvers/factor/tiles/test_tile_updates.c.
 TEST(certificates_bound_the_error)
 {
     enum { N = 300 };
@@ -240,8 +242,8 @@ TEST(certificates_bound_the_error)
     assert_true(isnan(matrix->work.certificate));
 }
 
-// Right-hand sides that excite the smallest eigenvalues give solutions 1e6 times as large, beyond
-// fp16's range, had they not been scaled again between the sweeps.
+// Right-hand sides that excite the smallest eigenvalues have solutions 1e6 times as large, beyond
+// fp16's range without rescaling between the sweeps.
 TEST(sweeps_stay_in_range)
 {
     enum { N = 150, M = 3 };

@@ -95,7 +95,8 @@ static bool is_even(const void *context, bb_index row, bb_index column)
     return (row + column) % 2 == *(const bb_index *)context;
 }
 
-// Values of its own tiles, formats and sizes of all; with all norms two shares are one matrix.
+// Values of the owned tiles, formats and sizes of all tiles; with all norms, two shares form one
+// matrix.
 TEST(shares_add_up_to_the_matrix)
 {
     autoptr(bb_tile_matrix) complete = load(NULL, BB_VARIANT_HP2, (bb_policy_config){0});
@@ -119,7 +120,7 @@ TEST(shares_add_up_to_the_matrix)
         assert_true(part == 0 || matrix->norm == complete->norm);
     }
     assert_true(digest == digest_of(complete));
-    // What lies above the diagonal is not the matrix's; on it and in another tile it is.
+    // Values above the diagonal are not part of the matrix; those on it and in another tile are.
     bb_tile_matrix_at(complete, 1, 1)->f32[3] += 1.0F;
     assert_true(digest == digest_of(complete));
     bb_tile_matrix_at(complete, 1, 1)->f32[0] += 1.0F;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Panels small enough to be counted by hand, and counts that must agree however wide they are.
+// Panels small enough to count by hand, and counts that do not depend on the panel width.
 #include "solvers/factor/tiles/tile_panels.h"
 #include "solvers/factor/tiles/tile_store.h"
 #include "tests/check.h"
@@ -20,14 +20,15 @@ static size_t long_last_row(const void *context, bb_index row, bb_index column)
     return row == *(const bb_index *)context ? 10 : 1;
 }
 
-// Of 4 columns the second takes most: 3 tiles, its head in the first column, and one tile more.
+// Of 4 columns the second has the largest need: 3 tiles, its head in the first column, and one tile
+// more.
 TEST(the_least_is_one_column_with_a_head_and_a_tile)
 {
     const bb_index last = 3;
     assert_int_equal(bb_tile_panels_least(1, one_byte, NULL), 1);
     assert_int_equal(bb_tile_panels_least(2, one_byte, NULL), 3);
     assert_int_equal(bb_tile_panels_least(4, one_byte, NULL), 5);
-    // The last row, of a sweep; of column 3 it would be 10, head 10, tile 10.
+    // The last row, of a sweep; in column 3 it would be 10, head 10, tile 10.
     assert_int_equal(bb_tile_panels_least(4, long_last_row, &last), 40);
     assert_int_equal(bb_tile_panels_least(3, long_last_row, &last), 4);
 }
@@ -78,8 +79,9 @@ TEST(cells_are_numbered_row_by_row)
     }
 }
 
-// Whatever the limit: tile (i, j) takes j updates, and a panel's updates take the operands that
-// their tiles' uses say, two each, one into the diagonal; a diagonal tile's uses are its solves.
+// For any limit, tile (i, j) has j updates, and a panel's updates use each operand as often as the
+// tiles' use counts say: two operands per update, one for a diagonal tile. The uses of a diagonal
+// tile are its solves.
 TEST(counts_agree)
 {
     enum { ROWS = 9 };

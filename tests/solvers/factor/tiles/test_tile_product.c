@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The products by hand, on numbers where each rounding shows.
+// Products by hand, with numbers that show each rounding.
 #include "solvers/factor/tiles/tile_product.h"
 #include "tests/solvers/dense.h"
 
@@ -22,7 +22,7 @@ static float product_of(bb_variant variant, bb_index depth, float *a, float *b, 
     return c;
 }
 
-// 1 + 2^-11 is halfway between two fp16 numbers and goes to the even one, 1.
+// 1 + 2^-11 is halfway between two fp16 numbers and rounds to the even one, 1.
 TEST(operands_are_rounded)
 {
     float a[1] = {1.0F + 0x1p-11F};
@@ -34,7 +34,7 @@ TEST(operands_are_rounded)
     assert_true(product_of(BB_VARIANT_BF16, 1, a, b, 0.0F, 4) == -1.0F);
 }
 
-// 2^-12 from 1: fp32 output keeps it, fp16 output does not.
+// 2^-12 above 1: fp32 output represents it, fp16 output does not.
 TEST(output_is_rounded)
 {
     float a[1] = {0x1p-6F};
@@ -43,7 +43,7 @@ TEST(output_is_rounded)
     assert_true(product_of(BB_VARIANT_HP2, 1, a, b, 1.0F, 4) == 1.0F);
 }
 
-// 1 + 2^-11 + 2^-11: each half step alone ties to 1, so only a run of three sees both.
+// 1 + 2^-11 + 2^-11: each half-spacing addend alone ties to 1; only a run of three adds both.
 TEST(fp16_accumulator_is_rounded_every_run)
 {
     float a[3] = {1.0F, 0x1p-11F, 0x1p-11F};
@@ -62,8 +62,8 @@ TEST(fp16_accumulator_overflows_to_infinity)
     assert_true(product_of(BB_VARIANT_HP1, 2, a, b, 0.0F, 4) == -120000.0F);
 }
 
-// 1 + 2^-11 = 1 + 2^-11 1 in planes. 1 + 2^-12 + 2^-23: hi = 1, lo = 1/2 + 2^-12 ties to 1/2, so
-// 2^-23 is lost. lo lo^T is left out.
+// 1 + 2^-11 = 1 + 2^-11 1 in planes. For 1 + 2^-12 + 2^-23, hi = 1 and lo = 1/2 + 2^-12 ties to
+// 1/2, so 2^-23 is lost. The product lo lo^T is omitted.
 TEST(split_operands_keep_two_planes)
 {
     float a[1] = {1.0F + 0x1p-11F};
@@ -76,7 +76,7 @@ TEST(split_operands_keep_two_planes)
     assert_true(product_of(BB_VARIANT_X3, 1, a, b, 0.0F, 4) == -(1.0F + 0x1p-12F));
 }
 
-// The planes hold a to 2^-23 |a|, and rounding to them again changes nothing.
+// The planes represent a to 2^-23 |a|, and rounding to them again changes nothing.
 TEST(planes_hold_23_bits)
 {
     enum { N = 4096 };
@@ -96,7 +96,7 @@ TEST(planes_hold_23_bits)
     assert_memory_equal(values, first, sizeof values);
 }
 
-// 448 / 3 = 149.3: the scale is 128, and 1.1 x 128 = 140.8 goes to 144, spacing 16.
+// 448 / 3 = 149.3: the scale is 128, and 1.1 x 128 = 140.8 rounds to 144 with spacing 16.
 TEST(fp8_operands_are_scaled_by_a_power_of_two)
 {
     float a[2] = {3.0F, 1.1F};
@@ -112,9 +112,9 @@ TEST(fp8_operands_are_scaled_by_a_power_of_two)
     assert_int_equal(bb_tile_convert(&tile, BB_FORMAT_E4M3, copy), 1);
 }
 
-// The largest value comes to (224, 448]: nothing saturates, and what lies 2^15 below it keeps its
-// three subnormal bits. 3.5 x 128 = 448; one ulp more takes 64; 1.75 x 256 = 448. At those scales
-// the least subnormal, 2^-9, is 2^-16, 2^-15 and 2^-17.
+// The largest value maps to (224, 448], so nothing saturates, and values 2^15 below it keep three
+// subnormal bits. 3.5 x 128 = 448; one ulp more uses scale 64; 1.75 x 256 = 448. At these scales
+// the smallest subnormal, 2^-9, is 2^-16, 2^-15 and 2^-17.
 TEST(fp8_scales_reach_the_top_of_the_format)
 {
     const struct {
@@ -143,7 +143,7 @@ TEST(tiles_of_every_format_count_their_true_bytes)
     size_t diagonal = 4 * (100 + 100 + 25);
     size_t below = 2 * (100 + 50 + 50);
     assert_int_equal(bb_tile_plan_bytes(&plan, 25), diagonal + below);
-    plan.policy.diagonal = BB_POLICY_FOLLOW; // of the updates; the tile stays in fp32
+    plan.policy.diagonal = BB_POLICY_FOLLOW; // of the updates; the tile remains in fp32
     assert_int_equal(bb_tile_plan_bytes(&plan, 25), diagonal + below);
     plan.arithmetic = BB_VARIANT_X3; // two fp16 planes
     assert_int_equal(bb_tile_plan_bytes(&plan, 25), diagonal + 2 * below);

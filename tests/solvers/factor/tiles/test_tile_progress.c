@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a factorization and its solves tell of how far they are, and that nothing depends on it.
+// Progress reports of a factorization and its solves; the numbers do not depend on them.
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/thread.h"
@@ -15,7 +15,7 @@ enum { N = 200, TILE = 20, SIDES = 100, ROOM = 1 << 16 };
 static char written[ROOM];
 static atomic_llong slow_ns;
 
-// Eleven seconds pass whenever somebody looks, so that everything that may be told is.
+// Every reading of the clock advances it by eleven seconds, so that every possible report is made.
 static int64_t look(void)
 {
     return (int64_t)(atomic_fetch_add(&slow_ns, 11000000000) + 11000000000);
@@ -27,7 +27,7 @@ static bool sleep_not(int64_t ns)
     return true;
 }
 
-// Factors and solves; `x` [SIDES][N] has the solution. What was logged is kept in `written`.
+// Factors and solves; `x` [SIDES][N] is the solution, `written` the log.
 static void solve(bb_log_level level, bb_index threads, double *x)
 {
     static const bb_clock clock = {look, sleep_not};
@@ -64,8 +64,8 @@ static void solve(bb_log_level level, bb_index threads, double *x)
     (void)fclose(file);
 }
 
-// On one thread every task of the factorization and every block of the solves is told of, in
-// percent that rise from the first to the last; 175 tasks and 4 blocks here.
+// On one thread every task of the factorization and every block of the solves is reported in
+// percent that rise monotonically; 175 tasks and 4 blocks here.
 TEST(steps_rise_to_the_end)
 {
     autofree double *x = dense_new(SIDES * N);
@@ -85,7 +85,7 @@ TEST(steps_rise_to_the_end)
     assert_true(below_half >= 170 && lines - below_half >= 4);
 }
 
-// Neither what is told nor who does it is in the numbers.
+// Neither the reports nor the number of threads change the numbers.
 TEST(the_bits_do_not_depend_on_it)
 {
     autofree double *told = dense_new(SIDES * N);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tiles that come and go: values to the bit, who goes first, what it costs in bytes, and that
-// nothing is left in memory or on the disk.
+// Tiles swapped to disk: values bit for bit, the order of eviction, the bytes moved, and no
+// leftovers in memory or on disk.
 #include "core/thread.h"
 #include "solvers/factor/tiles/tile_store.h"
 #include "tests/solvers/factor/tiles/swap_file.h"
@@ -15,7 +15,7 @@
 
 enum { ROWS = 40, ITEMS = ROWS * ROWS, COUNT = 6, FLOATS = ITEMS * 4, SECTOR = 4096 };
 
-// A folder of this test's own, so that others' files are not counted.
+// A folder for this test alone, so that files of others are not counted.
 static char folder[] = "tile_store-XXXXXX";
 
 static int begin(void)
@@ -66,8 +66,8 @@ static bool hold(fixture *f, bb_index tile, bb_tile_store_use access)
     return held;
 }
 
-// Value i of tile t: words of the format in turn, with zeros of both signs, subnormals and
-// infinities where it has them.
+// Value i of tile t: the words of the format in turn, with zeros of both signs, subnormals and
+// infinities if the format has them.
 static double value_of(bb_format format, bb_index t, bb_index i)
 {
     unsigned char words[8] = {0};
@@ -101,11 +101,11 @@ static void expect(const fixture *f, bb_index t, bb_format format)
         const double expected = value_of(format, t, i);
         const double got =
             format == BB_FORMAT_FP64 ? f->tiles[t].f64[i] : (double)f->tiles[t].f32[i];
-        assert_memory_equal(&got, &expected, sizeof got); // -0 is not 0
+        assert_memory_equal(&got, &expected, sizeof got); // -0 differs from 0
     }
 }
 
-// Every tile passes through the file, in as many bytes as its format has, each written once.
+// Every tile passes through the file, in the bytes of its format, each written once.
 TEST(values_come_back_to_the_bit)
 {
     for (int cached = 0; cached < 2; ++cached) {
@@ -127,7 +127,8 @@ TEST(values_come_back_to_the_bit)
                 bb_tile_store_release(f.store, t, 0);
             }
             const bb_tile_traffic traffic = bb_tile_store_traffic(f.store);
-            assert_true(traffic.written_bytes == COUNT * sectors); // read ones are not written
+            assert_true(traffic.written_bytes ==
+                        COUNT * sectors); // tiles only read are not written
             assert_true(traffic.read_bytes == COUNT * sectors);
             assert_true(traffic.seconds > 0.0);
             assert_true(swap_file_cached_bytes() <= 0);
@@ -136,7 +137,7 @@ TEST(values_come_back_to_the_bit)
     }
 }
 
-// Only what was changed since is written again.
+// Only tiles modified since their last write are written again.
 TEST(changes_are_written)
 {
     fixture f;
@@ -145,9 +146,9 @@ TEST(changes_are_written)
     double written[3];
     for (int i = 0; i < 3; ++i) {
         assert_true(hold(&f, 0, accesses[i]));
-        f.tiles[0].f32[7] = (float)i; // of the last nobody is told
+        f.tiles[0].f32[7] = (float)i; // the last change, in a read hold, is lost
         bb_tile_store_release(f.store, 0, 0);
-        assert_true(hold(&f, 1, BB_TILE_READ)); // tile 0 goes
+        assert_true(hold(&f, 1, BB_TILE_READ)); // tile 0 is evicted
         bb_tile_store_release(f.store, 1, 0);
         written[i] = bb_tile_store_traffic(f.store).written_bytes;
     }
@@ -173,7 +174,7 @@ TEST(the_farthest_next_use_goes_first)
         }
     }
     for (int i = 0; i < 2; ++i) {
-        assert_true(hold(&f, 4 + i, BB_TILE_FRESH)); // and stays
+        assert_true(hold(&f, 4 + i, BB_TILE_FRESH)); // and remains
         for (int other = 0; other < 4; ++other) {
             assert_true((f.tiles[leaving[other]].f32 == NULL) == (other <= i));
         }
@@ -182,7 +183,8 @@ TEST(the_farthest_next_use_goes_first)
     stop(&f);
 }
 
-// A tile stays for its last holder, and a hold that finds no room changes nothing.
+// A tile remains in memory until its last holder releases it; a request without free buffer changes
+// nothing.
 TEST(held_tiles_stay)
 {
     fixture f;
@@ -203,7 +205,7 @@ TEST(held_tiles_stay)
     stop(&f);
 }
 
-// Buffers of two sizes in a limit that fits one of the larger and one of the smaller.
+// Buffers of two sizes under a limit that fits one larger and one smaller buffer.
 TEST(buffers_stay_within_the_limit)
 {
     bb_tile tiles[COUNT];
@@ -276,8 +278,8 @@ TEST(bad_folders_are_named)
     assert_null(store);
 }
 
-// No room is an error before any work, with the bytes: by a limit of the process's files, and by a
-// disk that is full.
+// Missing disk space is an error before any work, with the bytes: by a file-size limit of the
+// process, and by a full disk.
 TEST(full_disks_are_told_before_any_work)
 {
     bb_tile tiles[COUNT];
@@ -305,26 +307,26 @@ TEST(full_disks_are_told_before_any_work)
     } else {
         place.folder = path;
         const bb_status full = bb_tile_store_create(tiles, COUNT, &place, &store);
-        assert_int_equal(umount2(path, MNT_DETACH), 0); // also where this test fails
+        assert_int_equal(umount2(path, MNT_DETACH), 0); // also if this test fails
         check_fails(full, BB_IO, "No space left on device");
     }
     assert_int_equal(rmdir(path), 0);
     assert_null(store);
 }
 
-// A file that ended meanwhile: an error, not SIGBUS and not zeros.
+// A file that was truncated meanwhile: an error, neither SIGBUS nor zeros.
 TEST(lost_tiles_are_errors)
 {
     fixture f;
     bool held = false;
     start(&f, BB_FORMAT_FP32, 1, false);
     assert_int_equal(ftruncate(swap_file_find("self"), SECTOR), 0);
-    for (int again = 0; again < 2; ++again) { // nothing was kept of the first
+    for (int again = 0; again < 2; ++again) { // nothing of the first tile was stored
         check_fails(bb_tile_store_acquire(f.store, 0, BB_TILE_READ, 1, &held), BB_IO,
                     "unexpected end of file");
         assert_null(f.tiles[0].f32);
     }
-    assert_true(hold(&f, 1, BB_TILE_FRESH)); // there is room still
+    assert_true(hold(&f, 1, BB_TILE_FRESH)); // there is still room
     bb_tile_store_release_all(f.store);
     stop(&f);
 }
@@ -338,7 +340,7 @@ TEST(killed_processes_leave_nothing)
     assert_true(child >= 0);
     if (child == 0) {
         fixture f;
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); // also where this test fails
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); // also if this test fails
         start(&f, BB_FORMAT_FP32, 1, false);
         for (bb_index t = 0; t < COUNT; ++t) {
             (void)hold(&f, t, BB_TILE_FRESH);
@@ -351,7 +353,7 @@ TEST(killed_processes_leave_nothing)
     }
     assert_int_equal(read(ends[0], &ready, 1), 1);
     (void)snprintf(pid, sizeof pid, "%d", (int)child);
-    assert_true(swap_file_find(pid) >= 0); // it is there
+    assert_true(swap_file_find(pid) >= 0); // it exists
     assert_int_equal(swap_file_count(folder), 0);
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, &how, 0), child);

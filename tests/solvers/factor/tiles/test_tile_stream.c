@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Factorizations whose triangle does not fit into the memory that it may take: the bits of those
-// that do, whatever the variant, the policy, the limit and the threads.
+// Factorizations whose triangle exceeds the memory limit: the bits of those in memory, for any
+// variant, policy, limit and number of threads.
 #include "solvers/factor/tiles/tile_cholesky.h"
 #include "solvers/factor/tiles/tile_panels.h"
 #include "solvers/factor/tiles/tile_store.h"
@@ -27,12 +27,12 @@ static int begin(void)
     return 0;
 }
 
-// What is compared of a factorization.
+// Compared results of a factorization.
 typedef struct factored {
     uint64_t digest;
     bb_tile_work work;
     double norms[TILES];
-    bb_tile_traffic loaded, traffic; // of making the matrix, and with it of all
+    bb_tile_traffic loaded, traffic; // when the matrix is created, and at the end
 } factored;
 
 static factored factor_with(const bb_tile_plan *plan)
@@ -58,7 +58,7 @@ static factored factor_with(const bb_tile_plan *plan)
 
 static void hold_same(const char *what, const bb_tile_plan *plan)
 {
-    static const double parts[] = {0.0, 0.35, 0.6, 0.9}; // 0: the least
+    static const double parts[] = {0.0, 0.35, 0.6, 0.9}; // 0: the minimum
     const factored expected = factor_with(plan);
     const double triangle = bb_tile_plan_memory_bytes(plan, N);
     for (bb_index threads = 1; threads <= 2; ++threads) {
@@ -90,7 +90,7 @@ TEST_FULL(every_variant_has_the_bits_of_memory)
     }
 }
 
-// Two formats beside each other, of two sizes where one is dp, and diagonals that follow.
+// Two formats next to each other, of two sizes if one is dp, and diagonals with diagonal_follows.
 TEST_FULL(bands_have_the_bits_of_memory)
 {
     const bb_variant inside[] = {BB_VARIANT_SP, BB_VARIANT_DP, BB_VARIANT_X3};
@@ -120,7 +120,7 @@ TEST(tables_have_the_bits_of_memory)
     hold_same("table", &plan);
 }
 
-// Norms decide, which have to be those of final tiles though these left memory.
+// Norms determine the variants; they have to be norms of final tiles even if those left memory.
 TEST(products_chosen_by_norms_have_the_bits_of_memory)
 {
     double norms[TILES];
@@ -141,12 +141,12 @@ TEST(products_chosen_by_norms_have_the_bits_of_memory)
     const bb_tile_plan plan = {
         .tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .policy = policy, .map = map};
     const factored expected = factor_with(&plan);
-    assert_true(expected.work.flops[BB_VARIANT_HP1] > 0.0); // both are chosen
+    assert_true(expected.work.flops[BB_VARIANT_HP1] > 0.0); // both are selected
     assert_true(expected.work.flops[BB_VARIANT_X3] > 0.0);
     hold_same("product", &plan);
 }
 
-// Two solves of M right-hand sides with a factor, into x [M][N]: the second has to find all as the
+// Two solves of M right-hand sides with a factor, into x [M][N]: the second finds all tiles as the
 // first did.
 static bb_tile_traffic solve_with(const bb_tile_plan *plan, double *x)
 {
@@ -166,7 +166,7 @@ static bb_tile_traffic solve_with(const bb_tile_plan *plan, double *x)
 }
 
 // L is read once forward and once backward for all right-hand sides, in either kind of sweep, also
-// where a row of tiles is larger than the columns that a factorization holds (dp far from the
+// if a row of tiles is larger than the columns that a factorization holds (dp far from the
 // diagonal: the last row).
 TEST_FULL(sweeps_have_the_bits_of_memory)
 {
@@ -224,8 +224,8 @@ static size_t bytes_of(const void *context, bb_index row, bb_index column)
     return (size_t)(rows * (column == TILE_ROWS - 1 ? N % TILE : TILE)) * sizeof(float);
 }
 
-// Not more than tile_panels.h says: tiles that did not stay in memory when they were loaded, and of
-// every panel the columns before it. A tile of sp is a sector of the file here.
+// At most the reads that tile_panels.h predicts: tiles that were evicted after loading, and the
+// earlier columns for every panel. A tile of sp is one sector of the file here.
 TEST(reads_are_those_of_the_panels)
 {
     enum { SECTOR = 4096 };
@@ -249,7 +249,7 @@ TEST(reads_are_those_of_the_panels)
     }
 }
 
-// What core/memory.h hands out, and the page cache, stay within the limit and the needs.
+// Allocations of core/memory.h and the page cache stay within the limit and the needs.
 TEST(memory_stays_within_the_limit)
 {
     bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP2, .memory_limit = 1};
@@ -264,7 +264,7 @@ TEST(memory_stays_within_the_limit)
     autoptr(bb_tile_matrix) matrix = new_object(bb_tile_matrix, &source, NULL, &plan);
     assert_true(swap_file_cached_bytes() <= 0);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
-    need_stop(); // its buffers may be full by now only
+    need_stop(); // its buffers may have become full only now
     need_hold("stored tiles", bb_need_together(bb_tile_matrix_need(&plan, N, 1.0), scratch),
               NEED_LOOSENESS);
     autofree double *x = dense_new(M * N);
@@ -276,7 +276,7 @@ TEST(memory_stays_within_the_limit)
     assert_true(swap_file_cached_bytes() <= 0);
 }
 
-// A file that fails under a factorization ends it with an error, on any number of threads.
+// A file that fails under a factorization ends it with an error, with any number of threads.
 TEST(failing_files_end_the_factorization)
 {
     for (bb_index threads = 1; threads <= 2; ++threads) {
@@ -334,11 +334,11 @@ TEST(too_small_limits_are_refused_with_the_least)
     assert_null(matrix);
     plan.memory_limit = 0; // none
     assert_int_equal(bb_tile_plan_least_memory(&plan, N), 0);
-    plan.memory_limit = (size_t)1 << 40; // that nothing exceeds
+    plan.memory_limit = (size_t)1 << 40; // larger than any need
     assert_int_equal(bb_tile_plan_least_memory(&plan, N), 0);
 }
 
-// A breakdown ends the stream too, wherever it happens.
+// A breakdown also ends the stream, at any position.
 TEST(breakdowns_end_the_stream)
 {
     static const bb_index rows[] = {0, 40, 170, 299};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flops, certificate and chosen products of factorizations small enough for hand arithmetic.
+// Flops, certificates and selected products of factorizations small enough for hand arithmetic.
 #include "solvers/factor/tiles/tile_cholesky.h"
 #include "tests/solvers/dense.h"
 
-// Factors a [n][n] and returns it; `map` or NULL.
+// Factors a [n][n] and returns the matrix; `map` may be NULL.
 static bb_tile_matrix *factored(bb_index n, double *a, bb_index tile, bb_variant variant,
                                 const bb_policy_map *map)
 {
@@ -45,9 +45,9 @@ static void two_tile_rows(double b, double a[16])
     memcpy(a, values, sizeof values);
 }
 
-// With b = 1/2: ||B||_F = 1, ||A||_F = sqrt(2 + 2 + 5) = 3, every number exact in every format. A
-// product's operands have relative error u each, so e = 2 u + u^2 (x3: 2^-21), and half a subnormal
-// spacing s a value, 4 values: s/2 sqrt(4) = s. The certificate is (e + 2 s + s^2) / 3.
+// With b = 1/2: ||B||_F = 1, ||A||_F = sqrt(2 + 2 + 5) = 3, every number exact in every format.
+// Operands of a product have relative error u each, so e = 2 u + u^2 (x3: 2^-21), and half a
+// subnormal spacing s per value; 4 values: s/2 sqrt(4) = s. The certificate is (e + 2 s + s^2) / 3.
 TEST(certificates_of_two_tile_rows_are_those_by_hand)
 {
     const struct {
@@ -71,9 +71,8 @@ TEST(certificates_of_two_tile_rows_are_those_by_hand)
     }
 }
 
-// Values of 2^-26 are zero in fp16: ||B||_F = 2^-25, s = 2^-24, so 2 s ||B|| + s^2 = 2^-47, and
-// e ||B||^2 = 2^-60 + 2^-72 is what a bound without underflow would say. The product that is lost,
-// B B^T, has norm 2^-50.
+// Values of 2^-26 are zero in fp16: ||B||_F = 2^-25, s = 2^-24, so 2 s ||B|| + s^2 = 2^-47. A bound
+// without underflow would be e ||B||^2 = 2^-60 + 2^-72. The lost product, B B^T, has norm 2^-50.
 TEST(underflow_is_most_of_a_small_tiles_certificate)
 {
     double a[16];
@@ -88,8 +87,8 @@ TEST(underflow_is_most_of_a_small_tiles_certificate)
 // (2, 1), 1/16 and 1/4 into (2, 2).
 static const double three[9] = {1.0, 0.5, 0.25, 0.5, 1.25, 0.625, 0.25, 0.625, 1.3125};
 
-// Errors into one tile add up, those of tiles by squares, an off-diagonal tile's twice: it stands
-// for two of A's.
+// Errors within one tile add up. Errors of tiles are summed by squares, an off-diagonal tile's
+// twice, because it represents two tiles of A.
 TEST(certificates_add_products_and_count_the_upper_triangle)
 {
     double a[9];
@@ -101,9 +100,9 @@ TEST(certificates_add_products_and_count_the_upper_triangle)
     check_relative(matrix->work.certificate, error * sqrt(squares) / norm, 1e-12);
 }
 
-// Every rounding of a product at its largest and all of one sign: b = 1 + u is halfway and goes to
-// 1, so the error of b^2 is (2 u + u^2), which is the bound. x3 keeps 1 + 2^-12 of 1 + 2^-12 +
-// 2^-23, in the tile too, and leaves out the product of the lower planes.
+// Every rounding of a product at its largest and of one sign: b = 1 + u is halfway and rounds to 1,
+// so the error of b^2 is (2 u + u^2), which is the bound. x3 represents 1 + 2^-12 of 1 + 2^-12 +
+// 2^-23, in the tile too, and omits the product of the lower planes.
 TEST(certificates_are_tight_where_roundings_agree)
 {
     const struct {
@@ -133,9 +132,9 @@ TEST(certificates_are_tight_where_roundings_agree)
     }
 }
 
-// Of the n^3 / 3 of a factorization potrf has t^3 / 3 a diagonal tile and trsm t^3 a tile below it;
-// the rest are the products. Two rows: (8 - 2 - 3) t^3 / 3 = t^3. Three: 27/3 - 1 - 3 = 5, of which
-// (2, 1) has 2 and the diagonal 3.
+// Of the n^3 / 3 operations of a factorization, potrf has t^3 / 3 per diagonal tile and trsm t^3
+// per tile below it; the rest are products. Two rows: (8 - 2 - 3) t^3 / 3 = t^3. Three: 27/3 - 1 -
+// 3 = 5, of which (2, 1) has 2 and the diagonal 3.
 TEST(flops_are_those_of_n_cubed_over_three)
 {
     enum { TILE = 5 };
@@ -153,7 +152,8 @@ TEST(flops_are_those_of_n_cubed_over_three)
     }
 }
 
-// The product of norm 1/8 has 2 u / 8 = 2^-13 in hp1: at that bound it is taken, just below not.
+// The product of norm 1/8 has 2 u / 8 = 2^-13 in hp1: at exactly this bound hp1 is selected, just
+// below it is not.
 TEST(products_change_variant_at_two_roundoffs)
 {
     const double bounds[2] = {0x1p-13, nextafter(0x1p-13, 0.0)};
