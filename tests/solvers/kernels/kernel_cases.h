@@ -70,7 +70,7 @@ static inline void fill(bb_element_type type, void *elements, bb_index count, in
     }
 }
 
-// Any NaN is a NaN.
+// Any NaN equals any NaN.
 static inline bool same_element(bb_element_type type, const void *a, const void *b, bb_index index)
 {
     const bb_scalar x = bb_evaluation_load(type, a, index);
@@ -102,7 +102,7 @@ static inline bool check_equal(const kernel_case *kernel, const bb_program *prog
     return true;
 }
 
-// Rows of 0 to 18 elements, an empty last one, and columns anywhere.
+// Rows of 0 to 18 elements, an empty last row, and columns at any position.
 static inline void fill_sparse(program_fixture *fixture)
 {
     for (int i = 0; i < fixture->program.object_count; ++i) {
@@ -118,8 +118,7 @@ static inline void fill_sparse(program_fixture *fixture)
     }
 }
 
-/// Variants that a program may have: tiles of points, teams of lanes, loops, on the cpu these
-/// alone.
+/// Variants that a program may have: tiles of points, teams of lanes, loops; on the CPU loops only.
 static const char *const variants[] = {
     "group32x4-points4-blocked",
     "group64x1-points4-blocked-split",
@@ -150,7 +149,7 @@ static const char *const variants[] = {
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0], BY_SIZES = -2, BY_PROGRAM = -1 };
 
-/// The default by the program, or on devices other than the cpu by the sizes too.
+/// The default variant for the program; on devices other than the CPU also for the sizes.
 static inline bb_choice default_variant(bb_device_kind kind, program_fixture *fixture, int number)
 {
     bb_choice choice = bb_choice_default(kind, &fixture->program);
@@ -169,8 +168,9 @@ static inline const char *variant_name(int number)
     return number >= 0 ? variants[number] : number == BY_SIZES ? "default by sizes" : "default";
 }
 
-/// Runs variant `number`, a default where it is negative, where the program has it, from the data
-/// as they were bound, which are in memory[2]; the evaluator has run in that order of sums.
+/// Runs variant `number` (the default if negative) on the bound data, copied from memory[2], and
+/// compares with the evaluator in the variant's order of sums. False: the program does not have the
+/// variant.
 static inline bool run_variant(bb_device *device, const kernel_case *kernel,
                                program_fixture *fixture, bb_program_data *compiled,
                                guarded memory[3][FIXTURE_OBJECTS], int number)
@@ -215,7 +215,7 @@ static inline bool run_variant(bb_device *device, const kernel_case *kernel,
     return true;
 }
 
-/// Every `stride`-th variant; returns how many have run.
+/// Runs every `stride`-th variant; returns the number that ran.
 static inline int run_case(bb_device *device, const kernel_case *kernel, const char *type,
                            bool specials, int first, int stride)
 {
@@ -332,8 +332,8 @@ static const kernel_case kernels[] = {
     {"configs/kernels/scale.kernel", {{"a", 1003, 1}, {"b", 1003, 1}}, {3}, NULL},
 };
 
-/// Every kernel once, in SP or DP, with special values in half of them, and a third of its
-/// variants; on OpenCL, whose compiler is slow, a fourth of the kernels.
+/// Every kernel once, in SP or DP, half of them with special values, with a third of its variants;
+/// on OpenCL, whose compiler is slow, a fourth of the kernels.
 static inline void run_cases(bb_device *device)
 {
     const bool is_slow = bb_device_kind_of(device) == BB_DEVICE_OPENCL;
@@ -353,7 +353,7 @@ static void shipped_kernels_give_the_bits_of_the_evaluator(void **state)
     run_cases(*state);
 }
 
-/// A test program of all cases on the first device of a kind, skipped where there is none.
+/// Test program of all cases on the first device of a kind; skipped without such a device.
 static inline int run_cases_on(bb_device_kind kind)
 {
     autoclose(bb_device) device = NULL;

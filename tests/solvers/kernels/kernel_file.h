@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Descriptions in tests: files of the project, texts that are read, and what a reader says of them.
+// Kernel descriptions in tests: files of the project, texts, and the messages of a reader.
 #ifndef BB_TESTS_SOLVERS_KERNELS_KERNEL_FILE_H
 #define BB_TESTS_SOLVERS_KERNELS_KERNEL_FILE_H
 
@@ -27,8 +27,8 @@ static inline void add_kernel_file(const char *name, bb_text *out)
     (void)fclose(file);
 }
 
-/// The text is read without a problem. The bytes lie in a block of their very length, so that a
-/// sanitizer sees a step past them. Release the description with bb_description_release.
+/// Reads the text, expecting no problem. Its bytes fill a block exactly, so that a sanitizer
+/// detects reads past the end. Release the description with bb_description_release.
 static inline bb_description read_kernel(kernel_reader reader, const char *text)
 {
     const size_t length = strlen(text);
@@ -46,7 +46,7 @@ static inline bb_description read_kernel(kernel_reader reader, const char *text)
     return description;
 }
 
-/// Reading the text gives exactly these lines of problems.
+/// Reading the text gives exactly these problem lines.
 static inline void check_problems(kernel_reader reader, const char *text, const char *lines)
 {
     const size_t length = strlen(text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs of managers' descriptions, and of texts in their place, for tests of the tuner.
+// Programs of the managers' descriptions, and of replacement texts, for tests of the tuner.
 #ifndef BB_TESTS_SOLVERS_KERNELS_MANAGER_PROGRAM_H
 #define BB_TESTS_SOLVERS_KERNELS_MANAGER_PROGRAM_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Texts of the kernel language, parsed at a place that messages name, and values of theirs.
+// Expressions of the kernel language, parsed with a fixed position for messages, and their values.
 #ifndef BB_TESTS_SOLVERS_KERNELS_PARSED_TEXT_H
 #define BB_TESTS_SOLVERS_KERNELS_PARSED_TEXT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs in tests: of files or texts, with data from a list.
+// Programs in tests: from files or texts, with data from a list.
 #ifndef BB_TESTS_SOLVERS_KERNELS_PROGRAM_FIXTURE_H
 #define BB_TESTS_SOLVERS_KERNELS_PROGRAM_FIXTURE_H
 
@@ -26,7 +26,8 @@ static inline kernel_reader reader_of(const char *text)
                                                       : bb_notation_reader_read;
 }
 
-/// A program of a text, T bound to `type` where that is not NULL; problems stay in the fixture.
+/// Program of a text, with T bound to `type` unless that is NULL; problems are stored in the
+/// fixture.
 static inline void fixture_try_text(program_fixture *fixture, const char *text, const char *name,
                                     const char *type)
 {
@@ -55,7 +56,7 @@ static inline void fixture_make(program_fixture *fixture, const char *text, cons
     fixture_check_sound(fixture);
 }
 
-/// A program of a file of the source tree.
+/// Program of a file of the source tree.
 static inline void fixture_make_file(program_fixture *fixture, const char *path, const char *name,
                                      const char *type)
 {
@@ -78,7 +79,7 @@ static inline void fixture_bind(program_fixture *fixture, const char *object, bb
     fail();
 }
 
-/// Binds and evaluates without a problem.
+/// Binds and evaluates, expecting no problem.
 static inline void fixture_evaluate(program_fixture *fixture)
 {
     autorelease(bb_binding) binding = {.program = NULL};

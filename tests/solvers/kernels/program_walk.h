@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program run apart from the evaluator, point by point in any order, that watches every access:
-// whether it leaves its object and whether points meet. What binding proves of all points is seen
-// here on each of them.
+// Interpreter of a program, independent of the evaluator. It runs points in any order and checks
+// every access: whether it leaves its object and whether points conflict. Properties that binding
+// proves for all points are observed here at each point.
 #ifndef BB_TESTS_SOLVERS_KERNELS_PROGRAM_WALK_H
 #define BB_TESTS_SOLVERS_KERNELS_PROGRAM_WALK_H
 
 #include "tests/solvers/kernels/program_fixture.h"
 
-/// Who wrote and read an element: points, and of the last one the iterations; -1: none.
+/// Writer and reader of an element: points, and the iterations of the last point; -1: none.
 typedef struct walk_mark {
     int64_t writer, reader;
     int64_t writer_item, reader_item; // iterator * 2^40 + item; -1: the body
-    bool many_readers, many_items;    // more than the last
+    bool many_readers, many_items;    // more than the last one
 } walk_mark;
 
 typedef struct walk_part {
@@ -23,16 +23,16 @@ typedef struct walk_part {
 typedef struct program_walk {
     const bb_program *program;
     const bb_program_data *data;
-    const bool *is_inside; // what binding says, or NULL
+    const bool *is_inside; // result of binding, or NULL
     bb_scalar *values;
     bb_scalar nodes[BB_EXPRESSION_MAX_NODES];
     bb_scalar (*factors)[2];
     walk_mark *marks[FIXTURE_OBJECTS];
     int64_t ranges[2], point, item;
     bool is_final;
-    int outside, met, met_items, left_inside; // 1 + number of the step that does; 0: none
+    int outside, met, met_items, left_inside; // 1 + number of the step; 0: none
     bb_arena arena;
-    bb_expression *joins; // [iterator_count + 1], the last of the space
+    bb_expression *joins; // [iterator_count + 1], the last for the space
 } program_walk;
 
 static inline void walk_make_join(program_walk *walk, const bb_reduction *reduction,
@@ -58,7 +58,7 @@ static inline void walk_make_join(program_walk *walk, const bb_reduction *reduct
     }
 }
 
-/// What stands on the host; the caller checks ranges, then runs, then releases.
+/// Values on the host; the caller checks ranges, then runs, then releases.
 static inline void walk_create(const bb_program *program, const bb_program_data *data,
                                const bb_scalar *parameters, program_walk *walk)
 {
@@ -114,7 +114,7 @@ static inline void walk_release(program_walk *walk)
     bb_arena_release(&walk->arena);
 }
 
-/// Items of the space and, at most, of its iterators; data-dependent ranges count as `guess`.
+/// Upper bound of the items of the space and its iterators; data-dependent ranges count as `guess`.
 static inline double walk_cost(const program_walk *walk, double guess)
 {
     double cost = 1.0;
@@ -184,7 +184,7 @@ static inline int64_t walk_element(program_walk *walk, int number)
     return element;
 }
 
-// Items of one iterator meet; the body and other iterators stand before or behind it.
+// Conflict between items of one iterator; the body and other iterators run before or after it.
 static inline bool items_meet(int64_t a, int64_t b)
 {
     return a >= 0 && b >= 0 && a != b && (a >> 40) == (b >> 40);
@@ -223,7 +223,7 @@ static inline void walk_mark_access(program_walk *walk, int number, int64_t elem
     }
 }
 
-// Sums, by the law of evaluation.h
+// Sums, by the rules of evaluation.h
 
 static inline void walk_take(program_walk *walk, const bb_reduction *reduction, walk_part *lane,
                              const walk_part *item)
@@ -245,7 +245,7 @@ static inline void walk_take(program_walk *walk, const bb_reduction *reduction, 
     memcpy(lane->numbers, sums, (size_t)reduction->count * sizeof sums[0]);
 }
 
-// A known ICF takes the parts by its operator, another one by its own text.
+// A known ICF joins parts with its operator, another one with its own expression.
 static inline void walk_join(program_walk *walk, const bb_reduction *reduction, walk_part *target,
                              const walk_part *other)
 {
@@ -268,7 +268,7 @@ static inline void walk_start(const bb_reduction *reduction, bool first, walk_pa
     }
 }
 
-// One round: chunks of parts become parts, in place; returns how many there are.
+// One round: joins chunks of parts in place; returns the number of results.
 static inline int64_t walk_round(program_walk *walk, const bb_reduction *reduction,
                                  walk_part *parts, int64_t count, bool items)
 {
@@ -388,7 +388,7 @@ static inline bool walk_access(program_walk *walk, int number)
     return true;
 }
 
-// false: a read leaves out what is behind it.
+// False: a read skipped the rest of the list.
 static inline bool walk_list(program_walk *walk, const bb_step_list *list)
 {
     for (int i = 0; i < list->count; ++i) {
@@ -404,7 +404,7 @@ static inline bool walk_list(program_walk *walk, const bb_step_list *list)
     return true;
 }
 
-/// Runs all points, the last one first, and what stands behind the space. Elements change.
+/// Runs all points, the last one first, and then the steps after the space. Modifies elements.
 static inline void walk_run(program_walk *walk)
 {
     const bb_program *program = walk->program;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random programs with data, bound, walked, evaluated and compiled.
+// Random programs with data: bound, interpreted, evaluated and compiled.
 #ifndef BB_TESTS_SOLVERS_KERNELS_RANDOM_CHECK_H
 #define BB_TESTS_SOLVERS_KERNELS_RANDOM_CHECK_H
 
@@ -54,7 +54,7 @@ static inline bb_index random_extent(int form, bb_index size, bb_index other)
     return form == 2 ? size + 1 : form == 3 ? 2 * size : form == 4 ? 1 : form == 5 ? other : size;
 }
 
-// Of the object's kind: indices, small numbers, or anything with extremes.
+// By the kind of the object: indices, small numbers, or any numbers with extremes.
 static inline bb_scalar random_element(random_program *source, bb_element_type type, int kind,
                                        bb_index number, bb_index size)
 {
@@ -131,7 +131,7 @@ static inline void random_case_data(const random_case *test, int copy, bb_progra
     }
 }
 
-// Any NaN is a NaN; of B the bytes.
+// Any NaN equals any NaN; B is compared by bytes.
 static inline bool random_same(bb_element_type type, const unsigned char *a, const unsigned char *b,
                                bb_index index)
 {
@@ -160,7 +160,7 @@ static inline void random_case_show(const random_case *test)
                   test->fixture.parameters[1].parts[0]);
 }
 
-/// Whether a copy has the elements of the evaluated one and all canaries.
+/// True if a copy has the elements of the evaluated one and all canaries.
 static inline bool random_case_equal(const random_case *test, int copy, const char *what)
 {
     for (int i = 0; i < test->fixture.program.object_count; ++i) {
@@ -188,7 +188,7 @@ static inline bool random_case_equal(const random_case *test, int copy, const ch
     return true;
 }
 
-// What was written as XML and read back gives the same bits.
+// Written as XML and read back, the program gives the same bits.
 static inline bool check_read_back(random_case *test)
 {
     autorelease(bb_text) text = {0};
@@ -286,7 +286,7 @@ done:
     free(walk);
 }
 
-/// Program `seed` with some small sizes, by the walk.
+/// Program `seed` with some small sizes, by the interpreter.
 static inline void check_binding(uint64_t seed, random_counts *counts)
 {
     autocall(random_case_release) random_case test;
@@ -318,7 +318,7 @@ static inline void print_counts(const random_counts *counts)
                   (long long)counts->legal_others);
 }
 
-// Sizes that cross tiles and chunks now and then, and little work.
+// Sizes that sometimes cross tiles and chunks, with little work.
 static inline bool random_case_grow(random_case *test)
 {
     static const bb_index sizes[] = {0, 1, 2, 3, 5, 129, 257, 600, 9000};
@@ -370,7 +370,7 @@ static inline bool launch_equal(random_case *test, bb_device *device, bb_assembl
     return same;
 }
 
-// Whether it was accepted; a difference is told and counted.
+// True if the program was accepted; a difference is reported and counted.
 static inline bool check_one_compiled(uint64_t seed, bb_device *device, int64_t *wrong)
 {
     autocall(random_case_release) random_case test;
@@ -407,7 +407,7 @@ static inline bool check_one_compiled(uint64_t seed, bb_device *device, int64_t 
     return accepted;
 }
 
-/// `count` accepted programs from number `first` on give the same bits compiled.
+/// `count` accepted programs from number `first` on give the same bits when compiled.
 static inline void check_compiled(uint64_t first, int count)
 {
     bb_device *device = NULL;

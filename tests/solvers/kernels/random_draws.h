@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What random descriptions of kernels are made of: draws by address, values that can be taken, and
+// Building blocks of random kernel descriptions: counter-based draws, available values, and
 // expressions.
 #ifndef BB_TESTS_SOLVERS_KERNELS_RANDOM_DRAWS_H
 #define BB_TESTS_SOLVERS_KERNELS_RANDOM_DRAWS_H
@@ -25,7 +25,7 @@ typedef struct random_emitter {
 typedef struct random_object {
     bool is_matrix;
     bb_element_type type;
-    int sizes[2]; // how an extent follows from the two of the program
+    int sizes[2]; // relation of an extent to the two extents of the program
     bool is_output, is_written;
 } random_object;
 
@@ -69,7 +69,7 @@ static inline bb_element_type draw_type(random_program *program)
     return types[draw_of(program, 10)];
 }
 
-// Appends with what XML wants of '<' and '&'.
+// Appends a text with '<' and '&' escaped for XML.
 static inline void add_escaped(bb_text *out, const char *text)
 {
     for (; *text != '\0'; ++text) {
@@ -79,7 +79,7 @@ static inline void add_escaped(bb_text *out, const char *text)
     }
 }
 
-// Appends with a number in place of each '$', in order.
+// Appends a text with each '$' replaced by a number, in order.
 static inline void add_filled(bb_text *out, const char *text, const int *numbers)
 {
     for (; *text != '\0'; ++text) {
@@ -117,7 +117,7 @@ static inline bool is_visible(const random_emitter *emitter, int scope)
            (scope > RANDOM_BODY && scope < RANDOM_FINAL && emitter->scope == RANDOM_BODY);
 }
 
-// One that can be taken in a scope, later ones more often; an integer where that is asked for.
+// Random value available in a scope, later ones more often; an integer if requested.
 static inline const random_emitter *draw_emitter(random_program *program, int scope, bool integer)
 {
     const random_emitter *found[RANDOM_EMITTERS];
@@ -208,7 +208,8 @@ static inline void add_function(random_program *program, bb_element_type type,
     add_call(program, floats[function], function < 2 ? 2 : 1, type, operands, depth, out);
 }
 
-// Of D or what becomes it; some complex ones are refused, as `re` of a real number is.
+// Expression of D or of a type that converts to it; some complex ones are refused, such as `re` of
+// a real number.
 static inline void add_expression(random_program *program, bb_element_type type,
                                   const random_operands *operands, int depth, bb_text *out)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs by chance in the memory of a device: the evaluator's bits, and nothing written behind an
-// object.
+// Random programs in device memory: the evaluator's bits, and no write behind an object.
 #ifndef BB_TESTS_SOLVERS_KERNELS_RANDOM_ON_DEVICE_H
 #define BB_TESTS_SOLVERS_KERNELS_RANDOM_ON_DEVICE_H
 
@@ -10,7 +9,7 @@
 
 enum { RANDOM_ON_DEVICE = 50, RANDOM_ON_DEVICE_FEW = 8 };
 
-// Objects of a case in the memory of a device, each with the canary that stands behind it.
+// Objects of a case in device memory, each followed by a canary.
 static inline void upload(const random_case *test, bb_device *device, void *blocks[FIXTURE_OBJECTS])
 {
     for (int i = 0; i < test->fixture.program.object_count; ++i) {
@@ -32,7 +31,7 @@ static inline void download(const random_case *test, bb_device *device,
     }
 }
 
-/// Variants of which a program takes one that it has, by its number.
+/// Variants; a program runs one that it has, selected by its number.
 static const char *const random_variants[] = {
     "group8x4-points2-rows2-local",
     "group16x1-points4-blocked-split",
@@ -50,7 +49,7 @@ static const char *const random_variants[] = {
 };
 enum { RANDOM_VARIANTS = sizeof random_variants / sizeof random_variants[0] };
 
-/// Loops, in every other program of a device that runs them.
+/// Loops, in every other program on a device that supports them.
 static const char *const random_loops[] = {"tile16-rows2", "tile64", "tile1"};
 enum { RANDOM_LOOPS = sizeof random_loops / sizeof random_loops[0] };
 
@@ -71,7 +70,7 @@ static inline bb_choice draw_choice(const bb_program *program, bb_device_kind ki
     return bb_choice_default(kind, program);
 }
 
-// The evaluated case against what the device makes of the same data.
+// The evaluated case against the device's result for the same data.
 static inline bool is_equal_on(random_case *test, const bb_binding *binding, bb_device *device,
                                uint64_t seed)
 {
@@ -94,7 +93,7 @@ static inline bool is_equal_on(random_case *test, const bb_binding *binding, bb_
     return random_case_equal(test, COPY_DEVICE, text);
 }
 
-// Whether binding takes it; a difference is told and counted.
+// True if binding accepts it; a difference is reported and counted.
 static inline bool check_one(uint64_t seed, bb_device *device, int *wrong)
 {
     autocall(random_case_release) random_case test;
@@ -126,8 +125,8 @@ static inline int check_programs(bb_device *device, int count)
     return wrong;
 }
 
-/// Tests a device of a kind, skipped where there is none; the argument `few`: few programs, a
-/// number: so many.
+/// Tests a device of a kind, skipped without one. The argument `few` runs few programs, a number
+/// that many.
 static inline int run_random_on(bb_device_kind kind)
 {
     autoclose(bb_device) device = NULL;

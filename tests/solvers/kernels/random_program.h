@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random descriptions of kernels, as XML, by number: most are sound for the sizes that come with
-// them, some are not, and say so when they are read, checked or bound.
+// Random kernel descriptions as XML, by number. Most are valid for the sizes that come with them;
+// the others fail with a problem when read, checked or bound.
 #ifndef BB_TESTS_SOLVERS_KERNELS_RANDOM_PROGRAM_H
 #define BB_TESTS_SOLVERS_KERNELS_RANDOM_PROGRAM_H
 
@@ -9,14 +9,14 @@
 
 // Selectors
 
-/// What a selector takes, in order of v0 ...
+/// Inputs of a selector, in order of v0 ...
 typedef struct random_selector {
     bb_text text;
     const random_emitter *values[BB_PROGRAM_VARIABLES];
     int count;
 } random_selector;
 
-// v<k> for an emitter; the last of the four where there is no room.
+// v<k> for an emitter; the last of the four if all are used.
 static inline int variable_of(random_selector *selector, const random_emitter *emitter)
 {
     for (int k = 0; k < selector->count; ++k) {
@@ -31,7 +31,7 @@ static inline int variable_of(random_selector *selector, const random_emitter *e
     return selector->count++;
 }
 
-// The position that a dimension of an access mostly goes by.
+// The position that an access of a dimension mostly uses.
 static inline const random_emitter *position_of(random_program *program, int scope, int dimension)
 {
     char port[32];
@@ -163,7 +163,7 @@ static inline void add_block(random_program *program, bb_text *out, int scope, b
     }
 }
 
-// Writes: mostly to objects that nothing reads, each element once.
+// Writes: mostly to objects without reads, each element once.
 static inline int add_write_selector(random_program *program, random_selector *selector, int scope,
                                      const random_object *row)
 {
@@ -298,7 +298,7 @@ static inline void add_icf(random_program *program, bb_text *out, bb_element_typ
     }
 }
 
-// A type that a value of the scope can be handed to.
+// A type that a value of the scope converts to.
 static inline bb_element_type draw_icf_type(random_program *program, int scope)
 {
     const random_emitter *fed = draw_emitter(program, scope, false);

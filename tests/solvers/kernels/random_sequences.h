@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs by chance as steps of one text: the evaluator's bits, and nothing written behind an
-// object.
+// Random programs as steps of one source: the evaluator's bits, and no write behind an object.
 #ifndef BB_TESTS_SOLVERS_KERNELS_RANDOM_SEQUENCES_H
 #define BB_TESTS_SOLVERS_KERNELS_RANDOM_SEQUENCES_H
 
@@ -23,7 +22,7 @@ static inline void random_step_release(random_step *step)
     random_case_release(&step->test);
 }
 
-// Whether program `seed` may be a step.
+// True if program `seed` may be a step.
 static inline bool random_step_create(uint64_t seed, random_step *out)
 {
     random_case *test = &out->test;
@@ -41,7 +40,7 @@ static inline bool random_step_create(uint64_t seed, random_step *out)
     return false;
 }
 
-// All steps in one launch; returns how many differ from what the evaluator makes.
+// Runs all steps in one launch; returns the number that differ from the evaluator.
 static inline int check_sequence(bb_device *device, random_step steps[RANDOM_STEPS])
 {
     bb_assembled_step assembled[RANDOM_STEPS];
@@ -85,7 +84,7 @@ static inline void steps_give_the_bits_of_the_evaluator(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/// A test program on the first device of a kind, skipped where there is none.
+/// A test program on the first device of a kind; skipped without one.
 static inline int run_random_sequences_on(bb_device_kind kind)
 {
     autoclose(bb_device) device = NULL;

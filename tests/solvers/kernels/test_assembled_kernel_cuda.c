@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shipped kernels through CUDA; skipped where there is no such device.
+// Shipped kernels through CUDA; skipped without such a device.
 #include "tests/solvers/kernels/kernel_cases.h"
 
 static int run(void)

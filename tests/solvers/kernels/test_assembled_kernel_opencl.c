@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shipped kernels through OpenCL; skipped where there is no such device.
+// Shipped kernels through OpenCL; skipped without such a device.
 #include "tests/solvers/kernels/kernel_cases.h"
 
 static int run(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs by chance: what binding proves holds at every point, order does not matter, what is
-// written as XML is the same program, and compiled kernels give the evaluator's bits.
+// Random programs: properties proven by binding hold at every point, order does not matter, a
+// program written as XML is read back unchanged, and compiled kernels give the evaluator's bits.
 #include "tests/first_device.h"
 #include "tests/nightly.h"
 #include "tests/solvers/kernels/random_check.h"
@@ -22,7 +22,7 @@ TEST(compiled_programs_give_the_bits_of_the_evaluator)
     check_compiled(0, (int)nightly_or(560, 30));
 }
 
-// Of a line whose row and columns are both far out nothing is inside.
+// No element of a line is inside if both its row and its columns are far out.
 TEST(lines_end_where_the_space_ends)
 {
     enum { COLUMNS = 3, ROWS = 4, REST = 8 };
@@ -50,7 +50,7 @@ TEST(lines_end_where_the_space_ends)
     }
 }
 
-// `test-solvers-kernels-random_programs SEED` shows one program and what is said of it.
+// `test-solvers-kernels-random_programs SEED` prints one program and its problems.
 static int show(uint64_t seed)
 {
     autocall(random_case_release) random_case test;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random programs through CUDA; skipped where there is no GPU.
+// Random programs through CUDA; skipped without a GPU.
 #include "tests/solvers/kernels/random_on_device.h"
 
 static int run(void)

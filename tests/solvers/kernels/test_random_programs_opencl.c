@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random programs through OpenCL; skipped where there is no such device.
+// Random programs through OpenCL; skipped without such a device.
 #include "tests/solvers/kernels/random_on_device.h"
 
 static int run(void)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random programs as steps of sequences on the cpu, whose thread takes the place of the one
-// work-group.
+// Random programs as steps of sequences on the CPU, with a thread as the single work-group.
 #include "tests/solvers/kernels/random_sequences.h"
 
 static int run(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random programs as steps of sequences through CUDA; skipped where there is no such device.
+// Random programs as steps of sequences through CUDA; skipped without such a device.
 #include "tests/solvers/kernels/random_sequences.h"
 
 static int run(void)

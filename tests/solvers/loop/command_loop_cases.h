@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Frames of a command loop on one device against the same algebra in fp64: products within the
-// bound of their operator, means as they are filtered, rounding of slopes, the controller's closed
-// form, what is not a number, and frames that are posted ahead. A program of tests opens the
-// device.
+// bound of their operator, filtering of means, rounding of slopes, the closed form of the
+// controller, non-finite values, and pending frames. The test program opens the device.
 #ifndef BB_TESTS_SOLVERS_LOOP_COMMAND_LOOP_CASES_H
 #define BB_TESTS_SOLVERS_LOOP_COMMAND_LOOP_CASES_H
 
@@ -12,7 +11,7 @@
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
-enum { ROWS = 37, COLUMNS = 9013, GROUPS = 3, MATRICES = 2 }; // more than a block of a GPU holds
+enum { ROWS = 37, COLUMNS = 9013, GROUPS = 3, MATRICES = 2 }; // more than a GPU block holds
 
 static const bb_index group_begin[GROUPS + 1] = {0, 100, 101, COLUMNS};
 
@@ -24,7 +23,7 @@ typedef struct rig {
     double *stored[MATRICES]; // [ROWS][COLUMNS]
     float *means[MATRICES];   // [ROWS][GROUPS]
     float reference[COLUMNS];
-    float slopes[COLUMNS];           // of frames to come
+    float slopes[COLUMNS];           // of later frames
     float commands[MATRICES * ROWS]; // of the last frame of `loop`
     bb_sum_rounding rounding;
 } rig;
@@ -120,8 +119,8 @@ static inline const float *run(rig *self)
     return commands_of(self);
 }
 
-// x of a frame in fp64: slopes less the reference, less their groups' means where `means` takes
-// them.
+// x of a frame in fp64: slopes minus the reference, minus the means of their groups if `means` is
+// set.
 static inline void expect_x(rig *self, double *x, double *means)
 {
     fill_array(x, COLUMNS, j, (double)(self->slopes[j] - self->reference[j]));
@@ -136,8 +135,8 @@ static inline void expect_x(rig *self, double *x, double *means)
     }
 }
 
-// Commands against stored x + M means, within the bound of the products, what fp32 does to x and
-// commands (`slack` relative) and nothing else.
+// Commands against stored x + M means, within the bound of the products plus the fp32 rounding of x
+// and commands (`slack`, relative).
 static inline void check_matrix(rig *self, int t, const float *commands, const double *x,
                                 const double *means, double slack)
 {
@@ -197,11 +196,11 @@ TEST(means_are_multiplied_apart)
     put_slopes(&self, 12);
     const float *commands = run(&self);
     expect_x(&self, x, means);
-    assert_true(fabs(means[0]) > 1.0); // there is something to take out
+    assert_true(fabs(means[0]) > 1.0); // the filter removes something
     check_products(&self, commands, x, means, 0x1p-22);
 }
 
-// Slopes are divided by the scales of each matrix's columns, after the filter.
+// Slopes are divided by the column scales of each matrix, after the filter.
 TEST(columns_may_have_scales)
 {
     autocall(rig_close) rig self;
@@ -257,7 +256,7 @@ TEST(slopes_are_rounded_after_the_filter)
     check_products(&self, commands, x, NULL, 0.0);
 }
 
-// v_k = y (1 - (1 - g)^(k + 1)) for slopes that stay, out `delay` frames later.
+// v_k = y (1 - (1 - g)^(k + 1)) for constant slopes, output `delay` frames later.
 TEST(the_integrator_has_its_closed_form)
 {
     enum { FRAMES = 40, DELAY = 3 };
@@ -284,7 +283,7 @@ TEST(the_integrator_has_its_closed_form)
     }
 }
 
-// What is not a number, on its way in or out, leaves the commands as they were.
+// Non-finite values at the input or output leave the commands unchanged.
 TEST(what_is_not_finite_holds_the_commands)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY, 3.4e38F};
@@ -309,7 +308,7 @@ TEST(what_is_not_finite_holds_the_commands)
     }
 }
 
-// Slopes of frame k of those that are posted ahead; those of frame 9 are not finite.
+// Slopes of pending frame k; those of frame 9 are not finite.
 static inline void put_frame(rig *self, int k)
 {
     put_slopes(self, (uint64_t)(50 + k));
@@ -323,8 +322,8 @@ static inline void post_frame(rig *self, int k)
     check_ok(bb_command_loop_post(self->loop, 0));
 }
 
-// However many are posted ahead, armed before or not, each frame has its own slopes, commands and
-// flags: those of frames one by one, over several turns of the ring.
+// For any number of pending frames, armed early or not, each frame has its own slopes, commands and
+// flags: those of frames run one by one, over several turns of the ring.
 TEST(frames_posted_ahead_are_those_one_by_one)
 {
     enum { FRAMES = 3 * BB_COMMAND_AHEAD + 5 };
@@ -362,8 +361,8 @@ TEST(frames_posted_ahead_are_those_one_by_one)
     }
 }
 
-// No frame is posted over one that is not taken, nor taken before it is posted; a reset loses those
-// that are posted.
+// A frame cannot be posted into an occupied slot, nor received before it is posted; a reset
+// discards pending frames.
 TEST(frames_are_posted_taken_and_lost_in_order)
 {
     autocall(rig_close) rig self;
@@ -390,13 +389,13 @@ TEST(frames_are_posted_taken_and_lost_in_order)
     check_ok(bb_command_loop_arm(self.loop));
     check_ok(bb_command_loop_reset(self.loop));
     check_fails(bb_command_loop_wait(self.loop, &frame), BB_INVALID, "no frame is pending");
-    // From rest again.
+    // Restart from rest.
     for (int k = 0; k < 2; ++k) {
         put_frame(&self, k);
         step(&self, self.loop, &frame);
     }
     assert_memory_equal(commands_of(&self), first, sizeof first);
-    post_frame(&self, 2); // not taken before the loop ends
+    post_frame(&self, 2); // not received before the loop ends
 }
 
 TEST(what_does_not_fit_is_refused)

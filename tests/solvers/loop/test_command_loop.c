@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames of a command loop on the cpu: the algebra of all devices (command_loop_cases.h), the same
-// bits at any number of threads, releases by a clock that the test sets, and what a loop takes.
+// Frames of a command loop on the CPU: the algebra common to all devices (command_loop_cases.h),
+// the same bits for any number of threads, releases by a clock that the test sets, and memory of a
+// loop.
 #include "tests/first_device.h"
 #include "tests/manual_clock.h"
 #include "tests/solvers/loop/command_loop_cases.h"
@@ -25,8 +26,9 @@ TEST(threads_change_no_bit)
     }
 }
 
-// Frames that are posted wait for their time; one whose time is over begins at once, after those
-// before it. Each reading of the clock takes 0.1 us, and a frame has one a stage and two a product.
+// Pending frames wait for their release; one that is overdue starts at once, after the frames
+// before it. Each reading of the clock takes 0.1 us; a frame reads it once per stage and twice per
+// product.
 TEST(frames_wait_for_their_release)
 {
     static const int64_t release[] = {1000500000, 1001000000, 1000000001,
@@ -53,7 +55,7 @@ TEST(frames_wait_for_their_release)
     manual_clock_stop();
 }
 
-// Peak of what a loop takes beside its operators.
+// Peak memory of a loop without its operators.
 TEST(the_need_is_what_it_takes)
 {
     autocall(rig_close) rig self;

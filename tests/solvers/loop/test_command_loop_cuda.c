@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames of a command loop on a GPU: the algebra of all devices (command_loop_cases.h), the same
-// bits in every run, and frames of ten matrices at once.
+// Frames of a command loop on a GPU: the algebra common to all devices (command_loop_cases.h), the
+// same bits in every run, and frames of ten matrices in one launch.
 #include "tests/first_device.h"
 #include "tests/solvers/loop/command_loop_cases.h"
 
@@ -22,9 +22,9 @@ TEST(runs_repeat_their_bits)
     }
 }
 
-// Frames that are queued ahead wait for their release, then for the device's clock, each for its
-// own time; one whose time is over begins at once, after those before it. What is never released
-// does not outlive a reset, nor the loop.
+// Pending frames wait for their release, then for the device clock, each for its own time. One that
+// is overdue starts at once, after the frames before it. A frame that is never released survives
+// neither a reset nor the loop.
 TEST(frames_wait_for_their_release)
 {
     autocall(rig_close) rig self;
@@ -42,7 +42,7 @@ TEST(frames_wait_for_their_release)
     check_ok(bb_command_loop_reset(self.loop));
     step(&self, self.loop, &frame);
     assert_true(frame.begin_ns > late.end_ns && frame.slopes_finite);
-    // A full ring: a frame every 2 ms from 10 ms on, but that of place 5, whose time is over.
+    // A full ring: a frame every 2 ms from 10 ms on, except slot 5, which is overdue.
     for (int64_t k = 0; k < BB_COMMAND_AHEAD; ++k) {
         bb_command_loop_set_slopes(self.loop, self.slopes);
         check_ok(bb_command_loop_post(self.loop, k == 5 ? frame.end_ns - 1
@@ -55,7 +55,7 @@ TEST(frames_wait_for_their_release)
         assert_true(k == 5 || late.begin_ns >= frame.end_ns + 10000000 + 2000000 * k);
         end = late.end_ns;
     }
-    // Frames an hour ahead, behind one that may wait for its time already: a reset lets them go.
+    // Frames an hour ahead, behind one that may already wait for its time: a reset releases them.
     for (int k = 0; k < BB_COMMAND_AHEAD; ++k) {
         bb_command_loop_set_slopes(self.loop, self.slopes);
         check_ok(bb_command_loop_post(self.loop,
@@ -84,7 +84,7 @@ TEST(many_matrices_share_a_frame)
     const float *few = run(&self);
     float many[MANY * ROWS];
     step(&self, loop, &frame);
-    // Other launches of as many matrices as are alike cut their sums otherwise.
+    // Launches with another number of equal matrices split their sums differently.
     bb_command_loop_commands(loop, many);
     for (int i = 0; i < MANY * ROWS; ++i) {
         const double expected = (double)few[i % (MATRICES * ROWS)];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames that several devices share, here loops of the cpu, against one loop of all rows: the same
-// bits, the end of the last, and what a product that is not finite holds.
+// Frames shared by several devices, here CPU loops, against one loop of all rows: the same bits,
+// the end time of the last, and held commands if a product is not finite.
 #include "solvers/loop/command_loop.h"
 #include "tests/cpu_device.h"
 #include "tests/manual_clock.h"
@@ -34,7 +34,7 @@ static void encode(rig *self, int t, double largest)
         bb_coded_matrix_encode(self->matrices[t], 0, bb_view_matrix(values, rows_of[t], COLUMNS)));
 }
 
-// `largest` is a value of the last row of all.
+// `largest` is a value of the very last row.
 static void rig_make(rig *self, double largest)
 {
     *self = (rig){0};
@@ -116,7 +116,7 @@ TEST(shares_cover_all_rows)
     }
 }
 
-// Means, scales, delay and controller among them; frames ahead, a reset between.
+// Including means, scales, delay and controller; pending frames, with a reset in between.
 TEST(all_devices_together_have_the_bits_of_one)
 {
     float one[COMMANDS], commands[COMMANDS];
@@ -148,7 +148,7 @@ TEST(all_devices_together_have_the_bits_of_one)
     }
 }
 
-// Near fp32's largest value times a slope is no number that a command holds.
+// A value near fp32's maximum times a slope is not representable as a command.
 TEST(a_device_holds_its_own_rows)
 {
     float before[COMMANDS], after[COMMANDS];
@@ -156,7 +156,7 @@ TEST(a_device_holds_its_own_rows)
     autocall(rig_release) rig self;
     rig_make(&self, 3e38);
     open_loop(&self, 2);
-    for (int k = 0; k < 2; ++k) { // the second one's commands are those of the first
+    for (int k = 0; k < 2; ++k) { // the commands of the second loop equal those of the first
         put(&self, 0);
         check_ok(bb_command_loop_step(self.loop, 0, &frame));
         assert_true(frame.slopes_finite && !frame.products_finite);
@@ -181,8 +181,8 @@ TEST(a_device_holds_its_own_rows)
     assert_memory_equal(before, after, sizeof after);
 }
 
-// Loops of the cpu run one after the other, so the last ends last; of one clock, which moves on as
-// it is read, no device is ahead.
+// CPU loops run one after the other, so the last ends last. With one clock, which advances when it
+// is read, no device is ahead.
 TEST(a_frame_ends_with_its_last_device)
 {
     enum { READINGS = BB_COMMAND_STAGES + 2 * MATRICES };
@@ -200,7 +200,8 @@ TEST(a_frame_ends_with_its_last_device)
     manual_clock_stop();
 }
 
-// Times are the first one's; each device is released by its own clock and counts from there.
+// Times are those of the first device; each device is released by its own clock and counts from
+// there.
 TEST(clocks_differ)
 {
     const int64_t release = 2000000000;
@@ -216,7 +217,7 @@ TEST(clocks_differ)
     assert_int_equal(frame.begin_ns, release);
     assert_true(manual_clock_read() > release + 1000000);
     put(&self, 0);
-    self.loop->ahead_ns[1] = INT64_C(1) << 40; // a release of it would be far away
+    self.loop->ahead_ns[1] = INT64_C(1) << 40; // a release on this clock would be far in the future
     check_ok(bb_command_loop_step(self.loop, 0, &frame));
     assert_true(manual_clock_read() < release + 100000000);
     assert_true(frame.end_ns - frame.begin_ns < 100000);

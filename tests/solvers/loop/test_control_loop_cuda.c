@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A control loop on a GPU against the same steps in C: state and reading bit for bit, products and
+// Control loop on a GPU against the same steps in C: state and reading bit for bit, products and
 // outputs within the bound of their sums.
 #include "precision/coded_matrix.h"
 #include "solvers/loop/control_loop.h"
@@ -10,7 +10,7 @@
 
 enum {
     UNKNOWNS = 3000,
-    READ = 2500, // of them, by W
+    READ = 2500, // rows of W
     CELLS = 1024,
     ROWS = 90, // of C
     WINDOW = 18,
@@ -19,12 +19,12 @@ enum {
     SETS = 2,
     LIGHT = 9,
     DARK = 4,
-    INPUTS = 50, // most a step
+    INPUTS = 50, // maximum per step
 };
 
 static bb_device *gpu;
 
-// A period as it is added, and its arrays.
+// A period as added, and its arrays.
 typedef struct input_data {
     bb_loop_period period;
     int32_t input_begin[LIGHT + 1], output_begin[LIGHT + 1], window[LIGHT];
@@ -33,7 +33,7 @@ typedef struct input_data {
     bb_loop_output output[LIGHT * POINTS];
 } input_data;
 
-// The system, and the loop by hand.
+// The system, and the loop computed on the host.
 typedef struct plant {
     bb_csr a, w;
     bb_sliced_rows a_rows, w_rows;
@@ -113,7 +113,7 @@ static void fill_input(input_data *data, uint64_t seed)
     data->input_begin[LIGHT] = index;
 }
 
-// Windows that move by other strides; some points have no output in a step.
+// Windows that move with different strides; some points have no output in a step.
 static void fill_output(input_data *data, uint64_t seed)
 {
     int32_t index = 0;
@@ -181,7 +181,7 @@ static void add_outputs(plant *system, const input_data *data, int step)
     }
 }
 
-// The step as solvers/loop/control_loop.h has it.
+// The step as specified in solvers/loop/control_loop.h.
 static void emulate(plant *system, const input_data *data, int step)
 {
     bb_sliced_rows_multiply(&system->a_rows, system->state, system->next);
@@ -212,7 +212,7 @@ static void check_state(plant *system)
     assert_memory_equal(state, system->state, UNKNOWNS * sizeof *state);
 }
 
-// fp32 products, runs of 32 of them in fp32: 34 roundings at most, and those of x.
+// fp32 products, summed in fp32 in runs of 32: at most 34 roundings, plus those of x.
 static void check_outputs(plant *system)
 {
     autofree float *x = sparse_floats(CELLS);
@@ -274,7 +274,7 @@ TEST(steps_are_those_of_the_emulation)
         for (int p = 0; p < 4; ++p) {
             run_period(&system, &periods[p], p);
         }
-        // From rest again, and the periods in another order.
+        // From rest again, with the periods in another order.
         check_ok(bb_control_loop_reset(system.loop));
         memset(system.state, 0, UNKNOWNS * sizeof *system.state);
         run_period(&system, &periods[2], 2);
@@ -294,7 +294,7 @@ static void run_queued(const plant *system, bb_index period, double z[AXES * POI
     check_ok(bb_control_loop_outputs(system->loop, z));
 }
 
-// Steps that are queued without waiting give the same bits.
+// Steps queued without waiting give the same bits.
 TEST(a_queue_of_steps_is_the_same)
 {
     static input_data data;
@@ -318,8 +318,8 @@ TEST(a_queue_of_steps_is_the_same)
     assert_memory_equal(z[0], z[1], sizeof z[0]);
 }
 
-// Steps that are held start no sooner, in their order, and give the same bits; each has stamps of
-// its own until they are overwritten.
+// Held steps do not start early, run in order, and give the same bits; each has its own stamps
+// until they are overwritten.
 TEST(held_steps_keep_their_times)
 {
     enum { STEPS = LIGHT + DARK, APART_NS = 300000 };
@@ -353,7 +353,8 @@ TEST(held_steps_keep_their_times)
     assert_memory_equal(z[0], z[1], sizeof z[0]);
 }
 
-// A period that takes another set of matrices is that of the other set from the start, bit for bit.
+// A period that selects another set of matrices behaves like the other set from the start, bit for
+// bit.
 TEST(a_period_takes_any_set)
 {
     static input_data data;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrices that cross to a GPU field by field: every field's products are those of operators that
-// hold its matrices for good, bit for bit, and what cannot move is refused. "few" as argument: a
-// tenth of the columns, for slow tools.
+// Matrices streamed to a GPU field by field: products of every field are those of operators that
+// hold the matrices permanently, bit for bit. Storages that cannot be streamed are refused.
+// Argument "few": a tenth of the columns, for slow tools.
 #include "solvers/loop/field_stream.h"
 #include "tests/device_pair.h"
 #include "tests/precision/coded.h"
@@ -31,7 +31,7 @@ static bb_coded_operator *operator_of(const bb_coded_matrix *matrix)
     return out;
 }
 
-// A product of the operators in a field's slot, where enter has put it in order.
+// Product of the operators in a field's slot, ordered by enter.
 static void expect_field(bb_coded_operator *const *slot, bb_coded_operator *const *own,
                          const double *x)
 {

@@ -12,13 +12,13 @@ typedef struct shape {
 
 static const shape shapes[] = {
     {1000, 700, 0, 24, 37, 90}, // empty, short and long rows in the same slices
-    {64, 50, 3, 3, 0, 0},       // whole slices of one width
+    {64, 50, 3, 3, 0, 0},       // full slices of one width
     {33, 90, 1, 5, 0, 0},       // a slice of one row
-    {5, 200, 2, 2, 1, 99},      // long rows alone
+    {5, 200, 2, 2, 1, 99},      // only long rows
 };
 
-// A sum of n fused fp32 products errs by at most n u of the sum of magnitudes, and values and x are
-// rounded once each.
+// A sum of n fused fp32 products has an error of at most n u of the sum of magnitudes; values and x
+// are rounded once each.
 static void check_rows(const bb_csr *a, const double *x, const double *exact, const float *y)
 {
     for (bb_index row = 0; row < a->rows; ++row) {
@@ -53,7 +53,7 @@ TEST(products_are_those_of_the_rows)
     }
 }
 
-// 40 rows: one of 24 entries fills its slice's width, one of 25 stands apart.
+// 40 rows: one of 24 entries fills its slice's width, one of 25 is stored separately.
 TEST(rows_over_the_limit_stand_apart)
 {
     autorelease(bb_csr) a = {0};
@@ -74,6 +74,7 @@ TEST(rows_over_the_limit_stand_apart)
     assert_int_equal(rows.long_row[0], 35);
     assert_int_equal(rows.apart[0], 0);
     assert_int_equal(rows.apart[1], 1 << 3);
-    // 26 lines of 32 entries and 25 apart, 8 bytes each; two starts or marks a slice and long row.
+    // 26 lines of 32 entries and 25 separate entries, 8 bytes each; two starts or marks per slice
+    // and long row.
     assert_true(bb_sliced_rows_bytes(&rows) == 8.0 * (26 * 32 + 25) + 4.0 * (2 * 2 + 2 * 1));
 }

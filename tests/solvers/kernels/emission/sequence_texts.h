@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Texts of sequences: of shipped kernels and of small ones, bound to sizes.
+// Sources of sequences, of shipped kernels and of small kernels, bound to sizes.
 #ifndef BB_TESTS_SOLVERS_KERNELS_EMISSION_SEQUENCE_TEXTS_H
 #define BB_TESTS_SOLVERS_KERNELS_EMISSION_SEQUENCE_TEXTS_H
 
 #include "solvers/kernels/emission/emission_sequence.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
-/// A text in T that is SP or DP, bound with vectors or matrices of these extents, every parameter
+/// A description in T, SP or DP, bound with vectors or matrices of these extents, every parameter
 /// `number`.
 typedef struct bound_text {
     program_fixture fixture;
@@ -46,7 +46,7 @@ static const char sequence_fill[] = "kernel fill (a: vector T; f: T)\n"
                                     "for k in a.size\n"
                                     "  a[k] = f\n";
 
-/// The text of both, `shift` first, and what it was made of.
+/// Source of both kernels, `shift` first, and the bindings it was made from.
 static inline void sequence_text_make(bb_emission_target target, bound_text bound[2],
                                       bb_emission_sequence *out)
 {

@@ -117,7 +117,7 @@ TEST(test_variants_fit_their_programs)
     }
 }
 
-// Every allocation of a text may fail: the status is BB_MEMORY, and nothing stays.
+// Every allocation of a source may fail: the status is BB_MEMORY, and nothing leaks.
 static void check_failures(bb_emission_target target, const bb_program *program,
                            const bb_choice *choice)
 {
@@ -184,7 +184,7 @@ static void check_processor_default(const char *file, const char *text)
     assert_string_equal(written, text);
 }
 
-// Loops of neighbours in memory; lines of a stencil stay with one core.
+// Loops run over neighbours in memory; lines of a stencil stay on one core.
 TEST(test_processors_run_loops)
 {
     check_processor_default("configs/kernels/laplace9.kernel", "tile4096-rows16");
@@ -194,7 +194,7 @@ TEST(test_processors_run_loops)
     check_processor_default("configs/kernels/l2norm.kernel", "tile1");
 }
 
-// Without a name of a vendor: the device says what it is.
+// Independent of the vendor's name: the device reports its properties.
 TEST(test_devices_have_their_defaults)
 {
     for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Default variants of GPUs by the sizes of a launch. Next to a row of benchmark data: its time over
-// that of the fastest variant that the tuner found, on an H200 (docs/lab/kernels.md, 12).
+// Default GPU variants by the sizes of a launch. The number next to each row of benchmark data is
+// its time over that of the fastest variant found by the tuner, on an H200 (docs/lab/kernels.md,
+// 12).
 #include "solvers/kernels/emission/choice.h"
 #include "solvers/kernels/tuning/tuning.h"
 #include "tests/solvers/kernels/manager_program.h"
 
-// Sizes of a set, by objects; elements are not needed.
+// Sizes of a set, by object; elements are not needed.
 static void set_sizes(program_fixture *fixture, const bb_benchmark_set *set)
 {
     for (int i = 0; i < fixture->program.object_count; ++i) {
@@ -124,7 +125,8 @@ static void check_product(const char *type, bb_index columns, bb_index items, bb
     check_variant(&fixture, type, expected);
 }
 
-// Two products at once need twice the boxes: in fp64 as many rows would be 52 KiB.
+// Two products in one kernel need twice the boxes: in fp64 the same number of rows would need 52
+// KiB.
 TEST(boxes_of_two_products_fit_local_memory)
 {
     static const char text[] =
@@ -145,7 +147,7 @@ TEST(boxes_of_two_products_fit_local_memory)
     check_variant(&fixture, "two products", "group16x16-points4-rows4-local");
 }
 
-// Work-groups for all processors first; boxes of complex matrices that fit local memory.
+// Enough work-groups for all processors have priority; boxes of complex matrices fit local memory.
 TEST(products_by_size)
 {
     check_product("SP", 1024, 7, 1024, "group16x16-points4-rows8-local");
@@ -165,8 +167,8 @@ static void check_product_by_vector(bb_index columns, bb_index lines, const char
     check_variant(&fixture, "gemv", expected);
 }
 
-// Chunks of 8192 columns are work-groups where 32 work-items a row do not fill the device: 2^18
-// work-items. Where fewer work-items a row fill it, they add 8 columns each.
+// Chunks of 8192 columns become work-groups if 32 work-items per row do not fill the device (2^18
+// work-items). If fewer work-items per row fill it, each adds 8 columns.
 TEST(long_sums_are_split)
 {
     check_product_by_vector(8192, 8, "group32x4-blocked");
@@ -175,11 +177,11 @@ TEST(long_sums_are_split)
     check_product_by_vector(8193, 8192, "group32x4-blocked");
     check_product_by_vector(255, 16384, "group16x8-blocked");
     check_product_by_vector(255, 16383, "group32x4-blocked"); // few points
-    check_product_by_vector(1, 65536, "group8x16-blocked");   // at most 16 lanes a work-item
+    check_product_by_vector(1, 65536, "group8x16-blocked");   // at most 16 lanes per work-item
     check_product_by_vector(0, 0, "group32x4-blocked");
 }
 
-// Fewer points a work-item where a GPU is not full: 2^20 work-items.
+// Fewer points per work-item if the GPU is not full: 2^20 work-items.
 TEST(stencils_by_size)
 {
     static const struct {

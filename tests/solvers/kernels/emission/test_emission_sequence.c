@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What may be a step of a sequence, what a row of its table holds, what its text says.
+// Allowed steps of a sequence, the contents of a table row, and the source text.
 #include "core/device/build.h"
 #include "tests/solvers/kernels/emission/sequence_texts.h"
 
@@ -37,7 +37,7 @@ TEST(sums_do_not)
                              5, 1, 0));
 }
 
-// Rows are no longer than the arguments of a launch.
+// Rows are at most as long as the arguments of a launch.
 TEST(many_parameters_do_not)
 {
     enum { MANY = BB_LAUNCH_MAX_ARGUMENTS };
@@ -46,7 +46,7 @@ TEST(many_parameters_do_not)
     bb_text text = {0};
     const bb_program_data data = {3, 1, NULL};
     const bb_scalar parameters[MANY] = {{.integer = 0}};
-    for (int count = MANY - 2; count <= MANY - 1; ++count) { // beside an object and its size
+    for (int count = MANY - 2; count <= MANY - 1; ++count) { // next to an object and its size
         check_ok(bb_text_add(&text, "kernel k (a: vector SP; p0"));
         for (int i = 1; i < count; ++i) {
             check_ok(bb_text_add(&text, ", p%d", i));
@@ -63,7 +63,7 @@ TEST(many_parameters_do_not)
     }
 }
 
-// What 32 bits do not hold: a number on the way to a position, an extent, elements of a matrix.
+// Values that exceed 32 bits: intermediate values of a position, an extent, elements of a matrix.
 TEST(far_numbers_do_not)
 {
     static const char head[] = "kernel head (a: matrix T)\n"
@@ -94,7 +94,7 @@ TEST(far_numbers_do_not)
                              4, 1, 0));
 }
 
-// The member, points, columns, what divides by those; addresses; sizes and parameters.
+// The member, points, columns and their divisors; addresses; sizes and parameters.
 TEST(rows_hold_what_a_step_takes)
 {
     bound_text bound[2];
@@ -137,7 +137,7 @@ TEST(rows_hold_what_a_step_takes)
     bound_text_release(&bound[1]);
 }
 
-// Halves that a number does not fill are left to the next one.
+// A half-word that remains free is used by the next number.
 TEST(whole_numbers_take_half_a_word)
 {
     autocall(bound_text_release) bound_text bound;
@@ -178,7 +178,7 @@ TEST(whole_numbers_take_half_a_word)
     assert_int_equal(numbers[7], UINT32_MAX);
 }
 
-// A complex number takes two words, of which the next value knows.
+// A complex number has two words; the next value starts after them.
 TEST(complex_numbers_take_two_words)
 {
     autocall(bound_text_release) bound_text bound;
@@ -196,13 +196,13 @@ TEST(complex_numbers_take_two_words)
     check_ok(bb_emission_sequence_create(BB_EMISSION_C, &member, 1, &sequence));
     bb_emission_sequence_row(&sequence, 0, &bound.binding, blocks, row);
     memcpy(numbers, row, sizeof numbers);
-    assert_int_equal(sequence.row_words, 10); // 9, and one so that rows begin where two are aligned
+    assert_int_equal(sequence.row_words, 10); // 9, and one so that rows start at an even word
     memcpy(parts, &numbers[12], sizeof parts);
     assert_true(parts[0] == 0.5 && parts[1] == -3.0);
     assert_int_equal(numbers[16], 2);
 }
 
-// Whole numbers are of 32 bits; nothing keeps what a step has written from the next.
+// Integers have 32 bits; values written by a step are visible to the next step.
 TEST(texts_let_steps_see_each_other)
 {
     bound_text bound[2];

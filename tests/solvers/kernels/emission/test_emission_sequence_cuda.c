@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Texts of sequences are CUDA C++, as NVRTC says, which needs no GPU.
+// Sources of sequences are CUDA C++ that NVRTC accepts; no GPU is needed.
 #include "core/device/nvrtc_cuda.h"
 #include "tests/solvers/kernels/emission/sequence_texts.h"
 

@@ -3,7 +3,7 @@
 #include "solvers/kernels/language/xml_reader.h"
 #include "tests/solvers/kernels/kernel_file.h"
 
-// Adds an element, which is taken, with one attribute (NULL: none).
+// Adds an element with one attribute (NULL: none), expecting success.
 static bb_element *add(bb_description *description, bb_element *parent, const char *name)
 {
     bb_problems problems = {0};
@@ -114,7 +114,7 @@ static const char *random_value(unsigned *seed)
     return value;
 }
 
-// Gives every attribute that is required and some of the others, by trying all of them.
+// Adds every required attribute and some optional ones, by trying all.
 static void fill(bb_description *description, bb_element *element, unsigned *seed)
 {
     for (int key = 0; key < BB_DESCRIPTION_KEY_COUNT; ++key) {

@@ -60,12 +60,12 @@ TEST(test_precedence)
     }
 }
 
-// Rounded by hand or by the compiler, which reads decimals once as well.
+// Rounded by hand or by the compiler, which also rounds decimals once.
 TEST(test_floats)
 {
     const bb_element_type sp = BB_ELEMENT_SP;
     const bb_element_type dp = BB_ELEMENT_DP;
-    // 1 + 2^-24 + 2^-60 rounds up at once, to even by way of a double.
+    // 1 + 2^-24 + 2^-60 rounds up directly, but to even if it is rounded to double first.
     check_bits(real(sp, "1.000000059604644775390625867361737988403547", 0, 0), 0x1.000002p0,
                "once");
     check_bits(real(sp, "0.1", 0, 0), 0.1F, "0.1");
@@ -262,12 +262,12 @@ TEST(test_conversions)
     check_conversion(count, BB_ELEMENT_INT32, BB_ELEMENT_B, 0, 0, 1);
     const bb_scalar far = {{9.0, 9.0}, 4294967297};
     check_conversion(far, BB_ELEMENT_INDEX, BB_ELEMENT_INT32, 0, 0, 1);
-    // 2^60 + 2^36 + 1 is above a tie of floats that a double would round to.
+    // 2^60 + 2^36 + 1 is above a tie of floats; rounded to double first it would be the tie.
     const bb_scalar tie = {{0}, 1152921573326323713};
     check_conversion(tie, BB_ELEMENT_INDEX, BB_ELEMENT_SP, 0x1.000002p60, 0, 0);
 }
 
-// Types of nodes: inputs are converted once, values of outputs too.
+// Types of nodes: inputs are converted once, and so are outputs.
 TEST(test_typing)
 {
     const bb_element_type types[] = {BB_ELEMENT_SP, BB_ELEMENT_B};
@@ -330,7 +330,7 @@ TEST(test_icf)
             fail_msg("%s: got %d", rows[k].text, (int)bb_expression_icf(&got.expression));
         }
     }
-    // The sum of SP values in DP, as in mixed products.
+    // Sum of SP values in DP, as in mixed products.
     const bb_element_type single = BB_ELEMENT_SP;
     const bb_expression_rules mixed = {.type = BB_ELEMENT_DP,
                                        .input_types = &single,
@@ -386,7 +386,7 @@ TEST(test_product)
     }
 }
 
-// The program sets no locale; a caller of the library may, and '.' stays the decimal point.
+// The program sets no locale, but a caller of the library may; '.' remains the decimal point.
 TEST(test_locale)
 {
     static const char *const names[] = {"de_DE.utf8", "de_DE.UTF-8", "fr_FR.utf8", "nl_NL.utf8"};

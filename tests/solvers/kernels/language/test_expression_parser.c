@@ -96,7 +96,7 @@ TEST(test_mistakes)
         const bb_expression_rules rules = block(rows[k].type);
         check_mistake(rows[k].text, &rules, rows[k].expected);
     }
-    // Characters stay whole, and bytes that are none are cut.
+    // Characters are quoted whole, and invalid bytes are cut.
     char text[101];
     const bb_expression_rules any = block(BB_ELEMENT_SP);
     fill_array(text, 100, k, k % 2 == 1 ? '\xB5' : '\xC2');
@@ -112,7 +112,7 @@ TEST(test_mistakes)
     check_mistake("v0,, v1", &two, "expected an operand at ', v1'");
 }
 
-// Texts that are too deep or too long are mistakes as any other.
+// Texts that are too deep or too long are problems like any other.
 TEST(test_limits)
 {
     enum { LENGTH = 1000000 };
@@ -128,7 +128,7 @@ TEST(test_limits)
         text[LENGTH] = '\0';
         check_mistake(text, &rules, "nested more than 64 deep at");
     }
-    // Different numbers, each a node, with a sum each.
+    // Different numbers, each a node, each added by a node.
     int length = 0;
     for (int k = 1; k <= BB_EXPRESSION_MAX_NODES / 2; ++k) {
         length += sprintf(text + length, "%d+", k);

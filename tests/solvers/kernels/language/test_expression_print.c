@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random expressions of every type, printed as C, compiled, and held to the evaluator to the bit:
-// every node, on inputs that are special.
+// Random expressions of every type, printed as C, compiled, and compared with the evaluator bit for
+// bit: every node, on special inputs.
 #include "core/random.h"
 #include "tests/solvers/kernels/parsed_text.h"
 
@@ -207,11 +207,11 @@ static void make_sample(trial *out, int number)
     add(&text, out->rules.selector ? "," : ";");
     write_value(&text, 3, false);
     parse_well(out->text, &out->rules, &out->parsed);
-    // Numbers here go beyond what binding lets a selector reach.
+    // Numbers here exceed the range that binding allows for a selector.
     out->parsed.expression.is_selector = false;
 }
 
-// How a scalar of an array is read in C.
+// C expression that reads a scalar of an array.
 static const char *argument(bb_element_type type, const char *array, int index, char *buffer,
                             size_t bytes)
 {
@@ -274,7 +274,7 @@ static void print_function(const trial *sample, int number, bb_text *out)
     check_ok(bb_text_add(out, "}\n"));
 }
 
-// Values that are special in `type`, and some that are not.
+// Special values of `type`, and some ordinary ones.
 static bb_scalar special(bb_element_type type)
 {
     static const double floats[] = {
@@ -342,7 +342,7 @@ static void compare(const trial *sample, compiled_function compiled)
     }
 }
 
-// Compiles a text of C and loads it.
+// Compiles a C source and loads it.
 static void *load(const bb_text *text)
 {
     char path[PATH_MAX];
@@ -405,7 +405,7 @@ TEST_FULL(test_random_expressions)
     free(samples);
 }
 
-// Constants of every type read back to the same bits, Inf and NaN too.
+// Constants of every type are read back with the same bits, Inf and NaN too.
 TEST(test_constants)
 {
     enum { COUNT = 400 };
@@ -453,7 +453,7 @@ static void check_print(const bb_expression_dialect *dialect, bb_element_type ty
     assert_string_equal(bb_text_string(&out), expected);
 }
 
-// What the three languages say, by hand.
+// Expected prints in the three languages, by hand.
 TEST(test_dialects)
 {
     check_print(&bb_expression_dialect_c, BB_ELEMENT_SP, "#in(0) * 0.1",

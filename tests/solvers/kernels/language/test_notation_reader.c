@@ -15,7 +15,7 @@ static const char *const shipped[] = {
 };
 enum { SHIPPED = sizeof shipped / sizeof shipped[0] };
 
-// What the text is lowered to. Owner: the caller.
+// The XML that the text is lowered to. Owner: the caller.
 static bb_text lowered(const char *text)
 {
     bb_text out = {0};
@@ -50,7 +50,7 @@ TEST(shipped_kernels_are_lowered_to_their_xml)
     }
 }
 
-// Without names the notation's matrix times vector is Listing 2 of Beier.
+// Without names, the notation's matrix-vector product is Listing 2 of Beier.
 TEST(matrix_times_vector_is_listing_2)
 {
     autorelease(bb_text) notation = {0};
@@ -129,7 +129,8 @@ TEST(reductions_over_the_main_space)
 
 TEST(types_of_values)
 {
-    // The first object, not one in its selector; then names; then the object written; then INT32.
+    // Priority of the type: the first object outside selectors, then names, then the object
+    // written, then INT32.
     check_holds(FOR "a[x, y] = n * v[c[x]] + a[x, y]",
                 "dataType=\"DP\" function=\"#in(0) * #in(1)");
     check_holds(FOR "t = 2 * x * n * p\nv[x] = t",
@@ -158,7 +159,7 @@ TEST(reads_may_stand_in_selectors_and_ranges)
                 "      <DataAccessRead name=\"read_a_8\" source=\"a\" selectorFunction=\"v0, v1\" "
                 "boundary=\"zero\"/>\n"
                 "    </IteratorBlock>\n");
-    // A value that has a name is made once.
+    // A named value is created once.
     check_holds(FOR "q = c[x]\nt = v[q] + v[q + 1]\nv[x] = t",
                 "    <Connection source=\"read_c_3.out\" destination=\"read_v_4.v(0)\"/>\n"
                 "    <Connection source=\"read_c_3.out\" destination=\"read_v_5.v(0)\"/>\n");
@@ -172,7 +173,7 @@ TEST(texts_of_selectors)
                 "    <DataAccessWrite name=\"write_a_4\" destination=\"a\" "
                 "selectorFunction=\"(2*v0 + n),  v0 %2\" boundary=\"mirror\"/>\n");
     check_holds(FOR "a[a.columns - 1 - x, y] = 1", "selectorFunction=\"v0 - 1 - v1, v2\"");
-    // An index of a sum may be used again, and stands in a let that is older.
+    // An index of a sum may be reused, and may occur in an earlier let.
     check_holds(FOR
                 "let q = x + k\ns = sum (k in 2) a[q, y]\nt = sum (k in 3) a[q, k]\nv[x] = s + t",
                 "<Connection source=\"t.i(0)\" destination=\"read_a_6.v(1)\"/>");
@@ -341,7 +342,7 @@ TEST(depth_and_length_are_bounded)
         BB_INVALID, "expected at most 1048576");
 }
 
-// Every beginning of a text is read or refused, and nothing past its end is looked at.
+// Every prefix of a text is read or refused, and nothing past its end is accessed.
 TEST(every_beginning_of_a_text)
 {
     static const char text[] =

@@ -4,7 +4,8 @@
 
 #include <time.h>
 
-// Around lines of Children, which start on line 6, and of the hull's other sections.
+// Frame for lines of Children, which start on line 6, and for the other sections of the outer
+// element.
 #define HEAD                                                                                       \
     "<ParallelAlgorithm name=\"K\" dimensions=\"1\">\n<DataObjects>\n"                             \
     "<DataObject name=\"a\" structure=\"vector\" elementDataType=\"SP\"/>\n</DataObjects>\n"       \
@@ -144,7 +145,7 @@ TEST(entities_and_encodings_are_refused)
                    "k:1:4: malformed XML: not well-formed (invalid token)\n");
 }
 
-// A file of so many ordering rules. Owner of the text: the caller.
+// A file with this number of ordering rules. Owner of the text: the caller.
 static bb_text many_rules(int count)
 {
     bb_text text = {0};

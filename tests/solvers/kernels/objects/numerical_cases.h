@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numerical objects on a device: operations give the bits of the evaluator, and nothing crosses
-// that is there already.
+// Numerical objects on a device: operations give the bits of the evaluator, and no data are copied
+// that are already there.
 #ifndef BB_TESTS_SOLVERS_KERNELS_OBJECTS_NUMERICAL_CASES_H
 #define BB_TESTS_SOLVERS_KERNELS_OBJECTS_NUMERICAL_CASES_H
 
@@ -27,7 +27,7 @@ static inline bb_numerical_object *numerical_make(const numerical_task *task, bb
     return object;
 }
 
-/// An object of numbers that its stream decides.
+/// An object filled with random numbers of its own stream.
 static inline bb_numerical_object *numerical_draw(const numerical_task *task, bb_element_type type,
                                                   bb_index columns, bb_index rows, uint64_t stream)
 {
@@ -48,14 +48,14 @@ static inline const void *numerical_read(bb_numerical_object *object)
     return elements;
 }
 
-/// Object of a kernel: its name there, whether it is taken as a vector.
+/// Object of a kernel: its name there, and whether it is bound as a vector.
 typedef struct numerical_part {
     const char *name;
     bb_numerical_object *object;
     bool is_flat;
 } numerical_part;
 
-/// The last part has the bits that the evaluator gives it.
+/// The last part has the bits of the evaluator.
 static inline void numerical_check(const char *file, const numerical_part *parts, int count,
                                    double parameter)
 {
@@ -83,7 +83,7 @@ static inline void numerical_check(const char *file, const numerical_part *parts
     assert_memory_equal(numerical_read(parts[count - 1].object), expected, (size_t)bytes);
 }
 
-/// Elements of a matrix of the cases.
+/// Compares every operation on matrices of the standard size.
 static inline void numerical_check_all(const numerical_task *task, bb_element_type type)
 {
     const bb_index columns = NUMERICAL_COLUMNS;
@@ -157,33 +157,33 @@ static void nothing_crosses_twice(void **state)
     autoptr(bb_numerical_object) b = numerical_make(task, BB_ELEMENT_DP, 50, 4);
     autoptr(bb_numerical_object) c = numerical_make(task, BB_ELEMENT_DP, 50, 4);
     void *elements = NULL;
-    numerical_check_traffic(a, 0, 0); // what the host wrote waits for its first use
+    numerical_check_traffic(a, 0, 0); // a host write is uploaded at first use
     check_ok(bb_numerical_object_scale(a, 2.0, b));
     check_ok(bb_numerical_object_add(a, b, c));
     check_ok(bb_numerical_object_scale(c, 2.0, b));
     numerical_check_traffic(a, 1, 0); // once for two operations
-    numerical_check_traffic(b, 0, 0); // made on the device, used and made again there
+    numerical_check_traffic(b, 0, 0); // computed, used and recomputed on the device
     numerical_check_traffic(c, 0, 0);
     const double *sum = numerical_read(b);
     assert_true(sum[7] == 6.0 * ((const double *)numerical_read(a))[7] && sum[7] != 0.0);
     (void)numerical_read(b);
-    numerical_check_traffic(a, 1, 0); // the host's own are still those
-    numerical_check_traffic(b, 0, 1); // once for two looks
+    numerical_check_traffic(a, 1, 0); // the host copy is still valid
+    numerical_check_traffic(b, 0, 1); // once for two reads
     check_ok(bb_numerical_object_scale(b, 2.0, c));
-    numerical_check_traffic(b, 0, 1); // a look changes nothing
+    numerical_check_traffic(b, 0, 1); // a read changes nothing
     check_ok(bb_numerical_object_host(b, BB_NUMERICAL_CHANGE, &elements));
     ((double *)elements)[7] = 5.0;
     check_ok(bb_numerical_object_scale(b, 2.0, c));
-    numerical_check_traffic(b, 1, 1); // the device's were stale
+    numerical_check_traffic(b, 1, 1); // the device copy was stale
     assert_true(((const double *)numerical_read(c))[7] == 10.0);
     assert_true(((const double *)numerical_read(c))[8] ==
                 2.0 * ((const double *)numerical_read(b))[8]);
     check_ok(bb_numerical_object_scale(a, 1.0, c));
     check_ok(bb_numerical_object_host(c, BB_NUMERICAL_OVERWRITE, &elements));
-    numerical_check_traffic(c, 0, 1); // what will be overwritten is not brought
+    numerical_check_traffic(c, 0, 1); // no download before an overwrite
     check_ok(bb_numerical_object_scale(a, 1.0, c));
     check_ok(bb_numerical_object_host(c, BB_NUMERICAL_CHANGE, &elements));
-    numerical_check_traffic(c, 0, 2); // the host's were stale
+    numerical_check_traffic(c, 0, 2); // the host copy was stale
     assert_true(((double *)elements)[7] == ((const double *)numerical_read(a))[7]);
 }
 
@@ -194,14 +194,14 @@ static void new_objects_are_zeros_that_do_not_cross(void **state)
     autoptr(bb_numerical_object) b = numerical_make(task, BB_ELEMENT_DP, 9, 1);
     autoptr(bb_numerical_object) c = numerical_draw(task, BB_ELEMENT_DP, 9, 1, 3);
     assert_true(((const double *)numerical_read(a))[8] == 0.0);
-    check_ok(bb_numerical_object_add(a, c, b)); // looked at before
+    check_ok(bb_numerical_object_add(a, c, b)); // read before
     numerical_check_traffic(a, 0, 0);
     assert_memory_equal(numerical_read(b), numerical_read(c), 9 * sizeof(double));
     assert_true(((const double *)numerical_read(a))[8] == 0.0);
     numerical_check_traffic(a, 0, 0);
     bb_numerical_object_destroy(&a);
     a = numerical_make(task, BB_ELEMENT_DP, 9, 1);
-    check_ok(bb_numerical_object_copy(a, b)); // not looked at
+    check_ok(bb_numerical_object_copy(a, b)); // not read
     numerical_check_traffic(a, 0, 0);
     assert_true(((const double *)numerical_read(b))[8] == 0.0);
 }
@@ -236,7 +236,7 @@ static void what_does_not_go_together_is_refused(void **state)
     check_fails(bb_numerical_object_matrix(other, BB_ELEMENT_SP, (bb_index)1 << 39, 3, &none),
                 BB_INVALID, "expected 1 to 2^40");
     assert_null(none);
-    numerical_check_traffic(a, 0, 0); // what is refused moves nothing
+    numerical_check_traffic(a, 0, 0); // refused operations copy nothing
     bb_numerical_object *all[] = {a, b, single, x, y, foreign};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
         bb_numerical_object_destroy(&all[i]);
@@ -257,7 +257,7 @@ static inline int numerical_teardown(void **state)
     return 0;
 }
 
-/// A test program of all cases on the first device of a kind, skipped where there is none.
+/// Test program of all cases on the first device of a kind; skipped without such a device.
 static inline int numerical_cases_on(bb_device_kind kind)
 {
     numerical_task task = {.device = NULL};

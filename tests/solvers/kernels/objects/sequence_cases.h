@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sequences of launches on a device give the bits of the launches queued one by one: cycles of
-// multigrid on small grids, and what is not joined in their midst.
+// Sequences of launches on a device give the bits of launches queued one by one: multigrid cycles
+// on small grids, and launches in between that cannot be joined.
 #ifndef BB_TESTS_SOLVERS_KERNELS_OBJECTS_SEQUENCE_CASES_H
 #define BB_TESTS_SOLVERS_KERNELS_OBJECTS_SEQUENCE_CASES_H
 
@@ -17,7 +17,7 @@ static bb_device *device; // of the group
 enum { SCENE_MARGIN = 64, SCENE_MARK = 0x5a };
 enum { SCENE_FIELDS = 160, SCENE_LAUNCHES = 200, SCENE_LEVELS = 8, SCENE_OPERANDS = 12 };
 
-/// A vector or matrix of the device's memory with a margin behind it, and what it begins as.
+/// A vector or matrix in device memory followed by a guard margin, and its initial values.
 typedef struct scene_field {
     bb_element_type type;
     bb_index columns, rows;
@@ -56,7 +56,7 @@ static inline void scene_close(scene *made)
     bb_kernel_context_destroy(&made->context);
 }
 
-/// A field of numbers above 0, which its number decides.
+/// A field of positive numbers, determined by its index.
 static inline int scene_field_add(scene *made, bb_element_type type, bb_index columns,
                                   bb_index rows)
 {
@@ -79,12 +79,12 @@ static inline int scene_field_add(scene *made, bb_element_type type, bb_index co
     return number;
 }
 
-/// Types of a kernel's placeholders, by name; a NULL ends them.
+/// Types of a kernel's placeholders, by name; ended by NULL.
 typedef struct scene_types {
     const char *names[2 * BB_KERNEL_CONTEXT_TYPES + 1];
 } scene_types;
 
-/// Adds a launch; `operands` are fields, -1 ends them. As vectors where `is_flat`.
+/// Adds a launch; `operands` are fields, ended by -1. As vectors if `is_flat`.
 static inline void scene_launch(scene *made, const char *file, scene_types types,
                                 const int *operands, bool is_flat, const bb_scalar *parameters)
 {
@@ -123,7 +123,7 @@ static inline void scene_fetch(const scene *made, bool as_expected)
     }
 }
 
-/// What the launches make one by one, `rounds` times.
+/// Results of the launches run one by one, `rounds` times.
 static inline void scene_expect(const scene *made, int rounds)
 {
     scene_start(made);
@@ -135,7 +135,7 @@ static inline void scene_expect(const scene *made, int rounds)
     scene_fetch(made, true);
 }
 
-/// Every field is what was expected; returns how many are not what they began as.
+/// Every field equals the expected one; returns the number of fields that changed.
 static inline int scene_compare(const scene *made)
 {
     int changed = 0;
@@ -151,7 +151,8 @@ static inline int scene_compare(const scene *made)
     return changed;
 }
 
-/// A sequence of all launches, joined, queued twice, is the launches; returns its runs.
+/// A sequence of all launches, joined and queued twice, equals the launches; returns its number of
+/// runs.
 static inline bb_index scene_check(const scene *made)
 {
     autoptr(bb_kernel_sequence) sequence = NULL;
@@ -165,7 +166,7 @@ static inline bb_index scene_check(const scene *made)
     return runs;
 }
 
-/// In which types a cycle works: the solution, right-hand sides, weights, arithmetic.
+/// Types of a cycle: the solution, right-hand sides, weights, arithmetic.
 typedef struct cycle_types {
     bb_element_type u, f, w;
     const char *work;
@@ -215,7 +216,7 @@ static inline void cycle_sweep(scene *made, const cycle_types *types, const cycl
                  false, &parameter);
 }
 
-/// To a precision of four bits, with parameters in double.
+/// To a format of four significand bits, with parameters in double.
 static inline void cycle_round(scene *made, const cycle_types *types, int field)
 {
     const bb_scalar parameters[] = {
@@ -311,7 +312,7 @@ TEST(cycles_have_the_bits_of_single_launches)
     }
 }
 
-/// The text is compiled once for all numbers of steps; records know what compiled it.
+/// The source is compiled once for all numbers of steps; the records name its compiler.
 TEST(steps_share_a_text)
 {
     autocall(scene_close) scene made;
@@ -336,7 +337,7 @@ TEST(steps_share_a_text)
     assert_true(bb_kernel_context_compiler(made.context)[0] != '\0');
 }
 
-/// Sums, many points and numbers that 32 bits do not hold stand alone, in their places.
+/// Sums, many points and numbers that exceed 32 bits run separately, in their places.
 TEST(what_does_not_serve_stands_alone)
 {
     enum { FEW = BB_EMISSION_SEQUENCE_POINTS };
@@ -367,7 +368,8 @@ TEST(what_does_not_serve_stands_alone)
     assert_int_equal(scene_check(&made), 7);
 }
 
-/// Colours count modulo 2: one far from 0 is as good, but sums with it need more than 32 bits.
+/// Colours count modulo 2: a colour far from 0 has the same effect, but sums with it need more than
+/// 32 bits.
 TEST(far_numbers_stand_alone)
 {
     autocall(scene_close) scene made;
@@ -382,7 +384,7 @@ TEST(far_numbers_stand_alone)
     assert_int_equal(scene_check(&made), 3);
 }
 
-/// Points that are left out, boundaries at one size and none at the next, complex factors.
+/// Skipped points, boundaries at one size and none at the next, complex factors.
 TEST(points_that_are_left_out_stay)
 {
     autocall(scene_close) scene made;
@@ -408,7 +410,7 @@ static inline bb_status queue_sequence(void *context)
     return bb_kernel_sequence_queue(context);
 }
 
-/// Recorded, a sequence is the launches once more.
+/// A recorded sequence repeats the launches.
 TEST(sequences_are_recorded)
 {
     autocall(scene_close) scene made;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A context keeps a kernel for each choice of types, and compiles again only where sizes come that
-// the kept text does not serve.
+// A context stores a kernel for each choice of types, and recompiles only for sizes that the stored
+// source does not support.
 #include "core/device/device.h"
 #include "solvers/kernels/objects/numerical_object.h"
 #include "tests/solvers/kernels/program_fixture.h"
@@ -27,7 +27,7 @@ static int teardown(void **state)
     return 0;
 }
 
-// On the cpu a block is memory of the host.
+// On the CPU a block is host memory.
 TEST(mixed_products_are_the_evaluators, .setup_func = setup, .teardown_func = teardown)
 {
     static float matrix[ROWS * COLUMNS], vector[COLUMNS];
@@ -58,7 +58,7 @@ TEST(mixed_products_are_the_evaluators, .setup_func = setup, .teardown_func = te
                 "beyond its edge");
 }
 
-// Of other sizes, whose points leave the grid as those of the first do.
+// Other sizes whose points leave the grid in the same way as the first.
 TEST(sizes_share_a_kernel, .setup_func = setup, .teardown_func = teardown)
 {
     static double fine[ROWS * COLUMNS], product[ROWS * COLUMNS];
@@ -78,7 +78,7 @@ TEST(sizes_share_a_kernel, .setup_func = setup, .teardown_func = teardown)
     }
 }
 
-// What a grid of 4 x 3 takes of a fine one, and what is kept where the fine one ends before it.
+// Coarsens a fine grid to 4 x 3, also if the fine grid ends early; `compiled` kernels are expected.
 static void check_coarse(bb_index columns, bb_index rows, bb_index compiled)
 {
     static double fine[8 * 6];
@@ -87,7 +87,7 @@ static void check_coarse(bb_index columns, bb_index rows, bb_index compiled)
     const bb_program_data sizes[] = {{columns, rows, NULL}, {4, 3, NULL}};
     void *blocks[] = {fine, coarse};
     for (int k = 0; k < 8 * 6; ++k) {
-        fine[k] = k + 1; // nothing beyond the edge passes for a zero
+        fine[k] = k + 1; // no zeros, so that a read beyond the edge is visible
     }
     check_ok(bb_kernel_context_run(context, &use, sizes, NULL, blocks));
     for (bb_index y = 0; y < 3; ++y) {
@@ -102,8 +102,8 @@ static void check_coarse(bb_index columns, bb_index rows, bb_index compiled)
     assert_int_equal(bb_kernel_context_readied(context), compiled);
 }
 
-// A text for accesses that stay inside does not serve a grid that ends before them; that for both
-// does.
+// A source for accesses inside the grid does not support a grid that ends before them; a source for
+// both does.
 TEST(what_does_not_serve_is_compiled_again, .setup_func = setup, .teardown_func = teardown)
 {
     check_coarse(8, 6, 1);
@@ -113,8 +113,8 @@ TEST(what_does_not_serve_is_compiled_again, .setup_func = setup, .teardown_func 
     check_coarse(7, 6, 2);
 }
 
-// Launches that are readied together are served by one text, which is compiled when the first is
-// queued, and may be queued again.
+// Launches that are prepared together share one source. It is compiled when the first is queued,
+// and they may be queued again.
 TEST(launches_share_a_kernel, .setup_func = setup, .teardown_func = teardown)
 {
     enum { COUNT = 5 };
@@ -146,11 +146,11 @@ TEST(launches_share_a_kernel, .setup_func = setup, .teardown_func = teardown)
                 BB_INVALID, "beyond its edge");
 }
 
-// What a test's chooser says, and what it was asked and told.
+// Answer of a test's chooser, and the calls it received.
 typedef struct wishes {
     const char *variant; // NULL: the default
     int asked, told;
-    bb_index columns; // of the first object, when it was asked last
+    bb_index columns; // of the first object, in the last query
     bb_choice failed, taken;
 } wishes;
 
@@ -176,7 +176,7 @@ static void fall_back(void *told, const bb_kernel_site *site, const bb_choice *f
 
 enum { NORM_ELEMENTS = 5000 };
 
-// The norm of a vector by a context whose chooser wants a variant, `rounds` times.
+// Norm of a vector, `rounds` times, in a context whose chooser requests a variant.
 static float find_norm(wishes *said, int rounds)
 {
     static float vector[NORM_ELEMENTS];
@@ -196,7 +196,7 @@ static float find_norm(wishes *said, int rounds)
     return norm;
 }
 
-// Another order of sums is another float; sizes are asked about once.
+// Another order of sums gives another float; the chooser is called once per sizes.
 TEST(a_chooser_says_which_variant_runs, .setup_func = setup, .teardown_func = teardown)
 {
     wishes plain = {.variant = NULL};
@@ -213,7 +213,7 @@ TEST(a_chooser_says_which_variant_runs, .setup_func = setup, .teardown_func = te
 TEST(a_variant_that_fails_is_the_default, .setup_func = setup, .teardown_func = teardown)
 {
     wishes plain = {.variant = NULL};
-    wishes failing = {.variant = "group64x1"}; // the cpu has no groups
+    wishes failing = {.variant = "group64x1"}; // the CPU has no groups
     const float norm = find_norm(&plain, 1);
     assert_true(find_norm(&failing, 2) == norm);
     assert_int_equal(failing.told, 2); // at each of two sizes
@@ -221,7 +221,7 @@ TEST(a_variant_that_fails_is_the_default, .setup_func = setup, .teardown_func = 
     assert_int_equal(failing.taken.group[0], 1);
 }
 
-// A scaled vector, from nothing to the host.
+// Scales a vector: from creation to the copy on the host.
 static bb_status scale_vector(void)
 {
     bb_status status = BB_OK;

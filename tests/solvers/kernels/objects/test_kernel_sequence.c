@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What joins launches, with a thread of the cpu in the place of the one work-group.
+// Rules for joining launches, with a CPU thread as the single work-group.
 #include "tests/solvers/kernels/objects/sequence_cases.h"
 
-// On the cpu a launch costs little: nothing is joined unless a test asks for it.
+// A launch costs little on the CPU, so nothing is joined unless a test requests it.
 TEST(processors_queue_each_launch)
 {
     autocall(scene_close) scene made;

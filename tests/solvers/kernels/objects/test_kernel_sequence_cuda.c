@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sequences of launches through CUDA; skipped where there is no such device.
+// Sequences of launches through CUDA; skipped without such a device.
 #include "tests/solvers/kernels/objects/sequence_cases.h"
 
 static int begin(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numerical objects through OpenCL; skipped where there is no such device.
+// Numerical objects through OpenCL; skipped without such a device.
 #include "tests/solvers/kernels/objects/numerical_cases.h"
 
 static int run(void)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What only sizes show: selectors that leave their objects, points that meet, spaces without
-// points.
+// Problems that only sizes reveal: selectors that leave their objects, conflicting points, empty
+// spaces.
 #include "tests/solvers/kernels/program_fixture.h"
 
 static const bb_index HUGE_EXTENT = (bb_index)1 << 40;
 
-// Binds objects of the sizes [columns, rows] in the order of the text, with elements where given,
-// and expects these lines.
+// Binds objects of the sizes [columns, rows] in the order of the text, with elements if given, and
+// expects these lines.
 typedef struct sizes {
     bb_index columns, rows;
     void *elements;
@@ -106,8 +106,7 @@ TEST(parameters_shift_what_is_reached)
                 "k:1:1: Range(0) of K is -1; expected 0 to 2^40 points\n");
 }
 
-// A read that skips keeps what runs after it, where that is the same element of an object of the
-// same size.
+// A read with skip also guards later accesses to the same element of an object of the same size.
 TEST(skipping_reads_guard)
 {
     static const sizes same[] = {{10, 1, NULL}, {10, 1, NULL}, {10, 1, NULL}};
@@ -128,7 +127,7 @@ TEST(skipping_reads_guard)
         same, "k:3:28: read_f_3 reads f beyond its edge: element 2 to 11 of 0 to 9" BOUNDARY_HINT);
 }
 
-// Compressed rows: the last row's end and every column are looked at.
+// Compressed rows: the end of the last row and every column are checked.
 TEST(compressed_rows_are_held_to_their_data)
 {
     autocall(fixture_release) program_fixture fixture;
@@ -165,7 +164,7 @@ TEST(compressed_rows_are_held_to_their_data)
                           "k:6:66: read_column_6 reads column beyond its edge: element -1 to 3 of "
                           "0 to 3" BOUNDARY_HINT);
     starts[0] = 0;
-    // No row has elements.
+    // All rows are empty.
     starts[1] = starts[2] = starts[3] = 0;
     fixture_check_binding(&fixture, "");
 }
@@ -182,13 +181,13 @@ TEST(indices_that_the_kernel_writes_may_be_any)
     expect_sizes("kernel K (u, v: vector SP; n: vector INT32)\nfor x in v.size\n"
                  "  v[x] = u[n[x]]\n",
                  objects, "");
-    // A write to where data point may meet itself.
+    // A write to an index from data may hit the same element twice.
     expect_sizes("kernel K (u, v: vector SP; n: vector INT32)\nfor x in v.size\n"
                  "  v[n[x]] = u[x]\n",
                  objects, "k:3:3: " TAKES_TWICE(write_v_4, v));
 }
 
-// INT32 arithmetic wraps: what comes of it may be negative, though no element is.
+// INT32 arithmetic wraps: results may be negative although no element is.
 TEST(integers_that_wrap_are_not_trusted)
 {
     int32_t places[4] = {INT32_C(1) << 30, INT32_MAX, 0, 1};
@@ -215,7 +214,7 @@ TEST(selectors_that_overflow_are_refused)
     assert_non_null(strstr(bb_text_string(&fixture.problems.lines), "reads u beyond its edge"));
 }
 
-// A colour reads the other; one that reads its own is refused.
+// A colour reads the other one; a kernel that reads its own colour is refused.
 TEST(red_black_sweeps_meet_nowhere)
 {
     program_fixture fixture;
@@ -245,7 +244,7 @@ TEST(red_black_sweeps_meet_nowhere)
                 "write to another object\n");
 }
 
-// They take a read to an element that another point writes.
+// The boundary redirects a read to an element that another point writes.
 TEST(reflected_reads_of_what_is_written_are_refused)
 {
     static const char *const words[] = {"clamp", "periodic"};
@@ -261,14 +260,14 @@ TEST(reflected_reads_of_what_is_written_are_refused)
                      "k:3:12: read_u_3 reads elements of u that write_u_4 may write at other "
                      "points; write to another object\n");
     }
-    // -1 is 1 there: odd elements stay odd.
+    // Here -1 is mirrored to 1: odd elements remain odd.
     expect_sizes("kernel K (u: vector SP)\nfor x in u.size / 2\n  u[2*x] = u[2*x - 1 | mirror]\n",
                  one, "");
     expect_sizes("kernel K (u: vector SP)\nfor x in u.size / 2\n  u[2*x] = u[2*x - 2 | mirror]\n",
                  one,
                  "k:3:12: read_u_3 reads elements of u that write_u_4 may write at other points; "
                  "write to another object\n");
-    // All columns are one where there is but one.
+    // With a single column all columns are the same.
     expect_sizes("kernel K (u, v: matrix SP)\nfor half in (u.columns + 1) / 2, y in u.rows\n"
                  "  let x = 2*half + y % 2\n"
                  "  u[x, y | skip] = 1\n"
@@ -301,7 +300,7 @@ TEST(writes_take_each_element_once)
     expect_sizes(PLANE("7*x + y"), plane, "k:3:3: " TAKES_TWICE(write_v_4, v));
 }
 
-// Two writes may take the same element at the same point, not at another.
+// Two writes may access the same element at the same point, but not at different points.
 TEST(writes_do_not_meet)
 {
     static const sizes line[] = {{100, 1, NULL}, {10, 1, NULL}};
@@ -324,7 +323,7 @@ TEST(spaces_may_be_empty)
     static const sizes no_columns[] = {{0, 4, NULL}, {3, 1, NULL}, {4, 1, NULL}};
     static const sizes no_rows[] = {{4, 0, NULL}, {3, 1, NULL}, {0, 1, NULL}};
     expect_sizes("kernel K (u, v: vector SP)\nfor x in v.size\n  v[x / 2] = u[x + 1]\n", none, "");
-    // Rows without columns are points all the same, whose iterations are none.
+    // Rows without columns are points without iterations.
     expect_sizes("kernel K (A: matrix SP; b, c: vector SP)\nfor y in A.rows\n"
                  "  s = sum (x in A.columns) A[x, y] * b[x + 7]\n  c[y] = s\n",
                  no_columns, "");
@@ -361,7 +360,7 @@ TEST(extents_have_limits)
                  square, "k:1:1: Range(1) of K is 1099511627776; expected 0 to 2^40 points\n");
 }
 
-// Nothing to bind but a number.
+// No objects, only a number.
 TEST(a_kernel_may_have_no_object)
 {
     static const char text[] =
@@ -389,7 +388,7 @@ TEST(bytes_are_those_that_must_cross)
     assert_true(bb_binding_bytes(&binding) == 4.0 * (12 + 4 + 3));
 }
 
-// The ranges of a binding without its checks, and without elements.
+// Ranges of a binding without its checks and without elements.
 TEST(sizes_alone_give_ranges)
 {
     autocall(fixture_release) program_fixture fixture;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What binding may not take as proven: programs that leave their objects, or whose points meet, in
-// ways that are easy to overlook.
+// Cases that binding must not accept: programs that leave their objects, or whose points conflict,
+// in ways that are easy to overlook.
 #include "tests/solvers/kernels/program_fixture.h"
 
 static char elements[1024];
@@ -13,7 +13,7 @@ typedef struct bound_size {
     void *elements;
 } bound_size;
 
-// Binding says `problem`; NULL: nothing.
+// Binding reports `problem`; NULL: no problem.
 static void check_says(const char *text, const bound_size *sizes, int64_t parameter,
                        const char *problem)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The evaluator by hand arithmetic: the order of sums, types, boundaries, skip, and Listing 2.
+// The evaluator against hand arithmetic: the order of sums, types, boundaries, skip, and Listing 2.
 #include "tests/solvers/kernels/program_fixture.h"
 
 #define LISTING "configs/kernels/listing2.xml"
 
-// The declared order, written again: 128 lanes by fma, chunks of 8192, halves joined.
+// The declared order, implemented independently: 128 lanes by fma, chunks of 8192, halves joined.
 static double ordered_dot(const double *a, const double *b, bb_index count)
 {
     static double chunks[8];
@@ -21,7 +21,7 @@ static double ordered_dot(const double *a, const double *b, bb_index count)
         }
         chunks[parts++] = lanes[0];
     }
-    // Up to 128 chunks each have a lane of their own.
+    // Up to 128 chunks have a lane each.
     fill_array(lanes, 128, i, i < parts ? chunks[i] : 0.0);
     for (int width = 64; width > 0 && parts > 1; width /= 2) {
         fill_array(lanes, width, i, lanes[i] + lanes[i + width]);
@@ -98,7 +98,7 @@ TEST(nothing_comes_of_an_empty_row)
     assert_true(product[0] == 0.0F && product[1] == 0.0F);
 }
 
-// Numbers of INT32 go into sums of DP, whose parts are of DP.
+// INT32 numbers are summed in DP, with partial sums in DP.
 TEST(declared_parts_join_in_the_type_of_the_sums)
 {
     enum { COUNT = 3 * 8192 + 5 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program is made of, and every file of tests/configs/kernels/bad/. A file says in comments
-// what it must give, a line for each problem, in order, and which types are bound:
+// Contents of a program, and every file of tests/configs/kernels/bad/. Comments of a file state the
+// expected problems, one per line, in order, and the bound types:
 //
 //     // types: T=SP
 //     // expect: file.kernel:3:19: unknown object 'heigth'; did you mean height?
@@ -95,7 +95,7 @@ TEST(every_bad_file_says_what_it_must)
     assert_true(checked >= LEAST_FILES);
 }
 
-// Reads a text and makes its program, which is refused at once with `message`.
+// Reads a text and creates its program, expecting an immediate refusal with `message`.
 static void refuse_large(bb_text *text, const char *message)
 {
     autorelease(bb_problems) problems = {0};
@@ -147,7 +147,7 @@ TEST(too_large_descriptions_are_refused)
     refuse_large(&rules, "more than 200000 elements in one description");
 }
 
-// As many wrong connections as there are elements: each is found, a hundred are told.
+// As many wrong connections as elements: all are found, a hundred are reported.
 TEST(many_mistakes_are_told_in_part)
 {
     autorelease(bb_text) text = {0};
@@ -173,7 +173,7 @@ static void check_list(const bb_program *program, const bb_step_list *list, cons
     assert_string_equal(bb_text_string(&text), names);
 }
 
-// Sizes on the host, points, iterations, and what is done once.
+// Sizes on the host, points, iterations, and steps that run once.
 TEST(steps_stand_where_they_run)
 {
     autocall(fixture_release) program_fixture fixture;
@@ -213,7 +213,7 @@ static const char two_functions[] =
     "<Connection source=\"K.i(0)\" destination=\"w.v(0)\"/>"
     "<Connection source=\"g.out\" destination=\"w.in\"/></Connections>%s</ParallelAlgorithm>";
 
-// The description's order, unless a rule says another.
+// The order of the description, unless a rule changes it.
 TEST(rules_order_what_connections_leave_open)
 {
     static const char *const rules[] = {
@@ -229,7 +229,7 @@ TEST(rules_order_what_connections_leave_open)
     }
 }
 
-// A point is left out as a whole: the read that may skip stands before every write.
+// A point is skipped as a whole: the read that may skip precedes every write.
 TEST(skipping_reads_come_before_writes)
 {
     autocall(fixture_release) program_fixture fixture;
@@ -242,7 +242,7 @@ TEST(skipping_reads_come_before_writes)
     check_list(&fixture.program, &fixture.program.body, "read_u_4 write_w_3 write_v_5 ");
 }
 
-// A FunctionBlock narrows, also a sum that is wider than what it ends in; integers widen.
+// A FunctionBlock narrows, also a sum that is wider than its target; integers widen.
 TEST(types_widen_by_themselves)
 {
     static const char *const good[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A caller's program gets small shapes that keep what its sizes have in common, and integers that
-// it binds with, or a sentence that says why it has none.
+// Tuning of a caller's program uses small shapes that preserve relations between its sizes, and
+// generated integers that bind. If it finds none, a message gives the reason.
 #include "solvers/kernels/tuning/caller_subject.h"
 #include "solvers/kernels/tuning/verification.h"
 #include "tests/solvers/kernels/program_fixture.h"
@@ -28,7 +28,7 @@ static void release(void)
     fixture_release(&fixture);
 }
 
-// All shapes bind; `check` looks at each.
+// All shapes bind; calls `check` for each.
 static int count_shapes(void (*check)(const bb_verification_case *item))
 {
     const bb_tuning_subject *table = bb_caller_subject_table(subject);
@@ -56,7 +56,7 @@ static void check_equal_sizes(const bb_verification_case *item)
     assert_true(data[0].columns * data[0].rows <= 1 << 17);
 }
 
-// A square set has shapes that are not square: columns and rows are told apart.
+// A square set also has shapes that are not square, so that columns and rows are distinguished.
 TEST(equal_extents_stay_equal)
 {
     wide = tall = 0;
@@ -79,7 +79,7 @@ static void check_tied(const bb_verification_case *item)
     assert_true(data[0].rows >= fine_factor * data[1].rows + halo);
 }
 
-// Without boundaries nothing else binds.
+// Without boundaries, no other sizes bind.
 TEST(extents_that_are_tied_stay_tied)
 {
     make("kernel Coarsen (fine, coarse: matrix T)\nfor X in coarse.columns, Y in coarse.rows\n"
@@ -110,8 +110,8 @@ static void check_inside(const bb_verification_case *item)
     }
 }
 
-// A kernel that treats edges would bind with any sizes: shapes keep off edges that the set keeps
-// off, and need no text of their own.
+// A kernel with boundaries binds with any sizes. Shapes avoid edges that the set avoids, so no
+// other source is needed.
 TEST(shapes_pass_no_other_edges)
 {
     make("kernel Coarsen (fine: matrix T zero; coarse: matrix T)\n"
@@ -132,7 +132,7 @@ static void check_weights(const bb_verification_case *item)
     small_sets += item->shape.objects[1].columns == 40 && item->shape.objects[1].rows == 30;
 }
 
-// Extents that the text has as numbers stay; sizes that are small are a shape themselves.
+// Extents given as numbers in the text are kept; small sizes are a shape themselves.
 TEST(small_extents_stay)
 {
     small_sets = 0;
@@ -153,7 +153,7 @@ static void check_once(const bb_verification_case *item)
     small_sets += item->shape.objects[0].columns == 7 && item->shape.objects[0].rows == 5;
 }
 
-// What is small does not scale: no shape is there twice.
+// Small sizes are not scaled: no shape occurs twice.
 TEST(shapes_differ)
 {
     small_sets = 0;
@@ -175,7 +175,7 @@ static void check_indices(const bb_verification_case *item)
         assert_true(index[k] >= 0 && index[k] < data[0].columns);
         seen = index[k] > seen ? index[k] : seen;
     }
-    assert_true(2 * seen >= data[0].columns - 2 || data[1].columns < 8); // they reach far
+    assert_true(2 * seen >= data[0].columns - 2 || data[1].columns < 8); // indices reach far
 }
 
 TEST(integers_are_made_up_below_what_binds)
@@ -208,7 +208,7 @@ TEST(integers_are_made_up_below_what_binds)
     fixture_bind(&fixture, "b", 30, 1, NULL);
     create();
     assert_string_equal(bb_caller_subject_synthetic(subject, &limit), "index");
-    assert_int_equal(limit, 1); // zeros alone
+    assert_int_equal(limit, 1); // zeros only
     release();
 }
 
@@ -231,7 +231,7 @@ static void check_rows(const bb_verification_case *item)
     }
 }
 
-// Data of the caller's own are the set, to the element.
+// Data of the caller define the set, element by element.
 TEST(ranges_need_data)
 {
     enum { ROWS = 1000, ENTRIES = 5 * ROWS };

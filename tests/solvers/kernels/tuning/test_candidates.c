@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a tuner tries: legal, each once, the default first; the short list is part of the long one.
+// Candidates of a tuner: legal, each once, the default first; the short list is a subset of the
+// long one.
 #include "core/memory.h"
 #include "solvers/kernels/tuning/tuning.h"
 #include "tests/solvers/kernels/manager_program.h"
@@ -71,7 +72,7 @@ TEST(a_wish_narrows_or_widens)
     make_manager(&fixture, manager_of("gemv"), "SP");
     autorelease(bb_candidates) list =
         new_struct(bb_candidates, BB_DEVICE_OPENCL, &fixture.program, &processor);
-    assert_true(list.count > 1 && list.count <= 1 + 16); // the default beside them
+    assert_true(list.count > 1 && list.count <= 1 + 16); // with the default
     assert_int_equal(list.choices[0].tile, bb_choice_default_processor(&fixture.program).tile);
     for (int i = 0; i < list.count; ++i) {
         loops += list.choices[i].tile > 0;

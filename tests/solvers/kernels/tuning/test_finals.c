@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who enters the last rounds and who wins them.
+// Candidates that enter the final rounds, and the winner.
 #include "solvers/kernels/tuning/tuning.h"
 #include "tests/check.h"
 
@@ -35,7 +35,7 @@ TEST(a_later_one_must_be_faster_beyond_the_noise)
     bb_finalist finalists[3] = {
         {.number = 0, .times = {1.0, 1.0, 1.0, 1.0}},
         {.number = 4, .times = {0.9, 0.9, 1.1, 1.1}},         // half of the rounds
-        {.number = 7, .times = {0.999, 0.999, 0.999, 0.999}}, // by too little
+        {.number = 7, .times = {0.999, 0.999, 0.999, 0.999}}, // margin too small
     };
     assert_int_equal(bb_finalists_decide(finalists, 3, 4), 0);
     finalists[1].times[2] = 0.99; // three quarters

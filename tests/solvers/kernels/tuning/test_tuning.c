@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tuning on the cpu: a winner among what is right, a record of each, an end in time, nothing tried
-// twice.
+// Tuning on the CPU: the winner is a correct variant, each candidate is recorded, tuning ends in
+// time, and nothing is tried twice.
 #include "core/clock.h"
 #include "solvers/kernels/tuning/caller_subject.h"
 #include "solvers/kernels/tuning/manager_subject.h"
@@ -14,7 +14,7 @@ enum { RECORDS = 64 };
 typedef struct notes {
     bb_tuning_record records[RECORDS];
     int count;
-    int limit; ///< ends the tuning after as many
+    int limit; ///< ends the tuning after this many
 } notes;
 
 static bb_status take(void *context, const bb_tuning_record *record)
@@ -76,7 +76,7 @@ TEST(a_kernel_ends_with_a_winner)
     assert_true(bb_choice_equal(&last->choice, &found.best.choice));
     assert_true(last->least_s > 0.0 && last->median_s >= last->least_s);
     check_close(last->bytes, 3.0 * 65.0 * 17.0 * 4.0, 0.0, 1.0);
-    // What is known is not tried again.
+    // Recorded candidates are not tried again.
     again = kept;
     again.count = kept.count - 1;
     tune("add", &again, true, 1e6, &found);
@@ -115,8 +115,8 @@ TEST(time_and_the_listener_end_it)
     assert_true(found.has_best);
 }
 
-// One that failed when it ran, and spoilt a GPU, is not run again at the next start; without a
-// default nothing else is, which would be compared with it.
+// A candidate that failed at run time and left a GPU unusable is not run again after a restart.
+// Without a default to compare with, no other candidate runs either.
 TEST(what_failed_when_it_ran_is_left_alone)
 {
     notes kept = {.count = 0};
@@ -162,7 +162,8 @@ TEST(a_callers_kernel_ends_with_a_winner)
     check_ok(bb_tuning_run(tuning, 0, bb_clock_seconds() + 1e6, &listener, &found));
     assert_true(found.is_complete && found.has_best);
     assert_int_equal(found.failed, 0);
-    check_close(kept.records[0].bytes, 3.0 * 96.0 * 40.0 * 8.0, 0.0, 1.0); // u once, v both ways
+    check_close(kept.records[0].bytes, 3.0 * 96.0 * 40.0 * 8.0, 0.0,
+                1.0); // u once, v read and written
 }
 
 TEST(types_are_checked)

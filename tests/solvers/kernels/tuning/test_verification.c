@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Right variants of every kernel pass on the cpu; other numbers, a write beside an object and
-// another text than that of the choice are found.
+// Correct variants of every kernel pass on the CPU. Wrong numbers, a write beyond an object and a
+// source that does not match the choice are found.
 #include "solvers/kernels/tuning/manager_subject.h"
 #include "solvers/kernels/tuning/verification.h"
 #include "tests/cpu_device.h"
@@ -24,7 +24,7 @@ static void verify(const char *name, const char *type, const char *text, const c
     }
     assert_true(other.program.step_count <= 16 && program->step_count <= 16);
     for (int i = 0; i < 16; ++i) {
-        // What only a text that lies can claim.
+        // A claim that only an inconsistent source can make.
         is_inside[i] =
             text != NULL && i < program->step_count && program->steps[i].kind <= BB_STEP_WRITE;
     }
@@ -71,7 +71,7 @@ TEST(other_numbers_are_wrong)
            NULL, &trial);
     assert_int_equal(trial.status, BB_TRIAL_WRONG);
     assert_non_null(strstr(trial.why, "C[0] is "));
-    // A sum in another order than the choice says.
+    // A sum in another order than the choice states.
     verify("gemv", "SP",
            "kernel MV (A: matrix T; b, c: vector T)\nfor row in c.size\n"
            "  s = sum (k in A.columns) A[A.columns - 1 - k, row] * b[A.columns - 1 - k]\n"
