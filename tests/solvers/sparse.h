@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random sparse matrices for the solver tests: asymmetric, with empty, short and long rows side by
-// side.
+// Random sparse matrices for solver tests: asymmetric, with empty, short and long rows next to each
+// other.
 #ifndef BB_TESTS_SOLVERS_SPARSE_H
 #define BB_TESTS_SOLVERS_SPARSE_H
 
@@ -10,8 +10,9 @@
 
 enum { SPARSE_SEED = 20261 };
 
-/// Row r has least + r % (most - least + 1) entries, every `apart`th row `far` (0: none such);
-/// columns are spread over all, values are normal over the square root of the row's length.
+/// Row r has least + r % (most - least + 1) entries, every `apart`th row `far` (0: no such rows).
+/// Columns are spread over the whole row; values are normal, divided by the square root of the
+/// row's length.
 static inline void sparse_random(bb_index rows, bb_index columns, bb_index minimum, bb_index limit,
                                  bb_index apart, bb_index far, bb_csr *out)
 {

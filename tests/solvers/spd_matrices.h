@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The nine types of symmetric positive definite matrices of LAPACK's test program for potrf
-// (dchkpo: 1 diagonal; 2 condition 2; 3, 4, 5 the same with the first, last or middle row and
-// column zero, not positive definite; 6 condition sqrt(0.1 / eps); 7 condition 0.1 / eps; 8 scaled
-// near underflow; 9 scaled near overflow), with eps the unit roundoff of what is tested, and its
-// test ratios. Everything is fp64 and row-major, the same on every machine: devices can share it.
+// Nine types of symmetric positive definite matrices of LAPACK's test program for potrf, and its
+// test ratios (dchkpo: 1 diagonal; 2 condition 2; 3, 4, 5 the same with the first, last or middle
+// row and column zero, not positive definite; 6 condition sqrt(0.1 / eps); 7 condition 0.1 / eps; 8
+// scaled near underflow; 9 scaled near overflow). eps is the unit roundoff of the tested
+// arithmetic. All matrices are fp64, row-major and equal on every machine, so devices can share
+// them.
 #ifndef BB_TESTS_SOLVERS_SPD_MATRICES_H
 #define BB_TESTS_SOLVERS_SPD_MATRICES_H
 
@@ -13,14 +14,14 @@
 enum { SPD_TYPES = 9, SPD_REFLECTIONS = 3 };
 
 typedef struct spd_matrix {
-    int type; ///< from 1
+    int type; ///< counted from 1
     bb_index n;
     double condition;
-    bb_index zero_row; ///< that makes it indefinite, -1 for none
+    bb_index zero_row; ///< that makes it indefinite, -1: none
     double *a;         ///< [n][n]
 } spd_matrix;
 
-/// A <- H A H with H = I - 2 v v^T / v^T v of random v: A stays dense and keeps its eigenvalues.
+/// A <- H A H with H = I - 2 v v^T / v^T v of random v: A becomes dense and keeps its eigenvalues.
 static inline void spd_reflect(bb_index n, uint64_t seed, double *a)
 {
     autofree double *v = dense_new(n);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NaN and infinities planted into what the solvers take: each is an outcome or a value that is not
-// finite, in the stage that met it and where it belongs, and never a finite answer.
+// NaN and infinities in inputs of the solvers: each causes an outcome or a non-finite value, in the
+// stage and at the place where it belongs, and never a finite result.
 #include "core/outcome.h"
 #include "solvers/factor/reconstructor.h"
 #include "solvers/factor/residual_covariance.h"
@@ -40,7 +40,8 @@ static bb_tile_matrix *load(double *a, bb_variant variant)
     return matrix;
 }
 
-// A value in tile (i, j) of the lower triangle reaches the diagonal of row i: found there, by then.
+// A value in tile (i, j) of the lower triangle reaches the diagonal of row i and is found there at
+// the latest.
 TEST(matrices)
 {
     autofree double *a = dense_new(N * N);
@@ -65,7 +66,8 @@ TEST(matrices)
     }
 }
 
-// Its own right-hand side is lost, wherever the value stands; the others are as they were.
+// A right-hand side with a non-finite value is lost, wherever the value is; the others are
+// unchanged.
 static void check_right_side(const bb_tile_matrix *factor, const double *right, const double *clean,
                              bb_index row, bb_index column, double plant)
 {
@@ -104,7 +106,7 @@ TEST(right_hand_sides)
             for (bb_index column = 0; column < N; column += 17) {
                 check_right_side(factor, right, clean, (column + 5 * p) % M, column, plants[p]);
             }
-            // fp64 that fp32 cannot hold is not finite either.
+            // An fp64 value outside the range of fp32 is not finite either.
             if (v != BB_VARIANT_DP) {
                 check_right_side(factor, right, clean, 3, 4, 1e39);
             }
@@ -170,7 +172,7 @@ TEST(residual_covariances)
     }
 }
 
-// A heat input that is not finite stays where it is and spreads; it never fades.
+// A non-finite heat input remains at its place and spreads; it never decays.
 TEST(steps_in_time)
 {
     enum { POINTS = 9 };
@@ -197,7 +199,8 @@ TEST(steps_in_time)
     }
 }
 
-// Products: every plain format and codec, with a block of zeros that a codec stores as nothing.
+// Products with every plain format and codec, with a block of zeros for which a codec stores
+// nothing.
 enum { ROWS = 8, COLUMNS = 160, MESH = 16, ZEROS = 64 };
 
 static const bb_matrix_layout layout = {
@@ -206,7 +209,7 @@ static const bb_gemv_arithmetic kinds[] = {{BB_FORMAT_FP64, BB_FORMAT_FP64},
                                            {BB_FORMAT_FP32, BB_FORMAT_FP64},
                                            {BB_FORMAT_FP32, BB_FORMAT_FP32}};
 
-// What the rows of the codec table take, one number each.
+// Parameters of the rows of the codec table, one number each.
 static codec_rows coded = {.width = {.brief = true}};
 
 static int list_codecs(void)
@@ -236,7 +239,7 @@ static void apply(bb_device *device, const bb_coded_matrix *matrix, bb_gemv_arit
     check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, y, &seconds));
 }
 
-// In x, also where the matrix is zero: every row of the product shows it.
+// In x, also at zeros of the matrix: every row of the product is non-finite.
 TEST(inputs_of_products)
 {
     static const bb_index places[] = {0, MESH, MESH + ZEROS / 2 + 3, COLUMNS - 1};
@@ -263,7 +266,7 @@ TEST(inputs_of_products)
     }
 }
 
-// In the matrix: counted, and the row's product is not finite.
+// In the matrix: the value is counted, and the row's product is not finite.
 TEST(values_of_matrices)
 {
     double x[COLUMNS];

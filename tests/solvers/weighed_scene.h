@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Estimates whose scores share one R Cmm R^T, and the same ones made plain: seen through weights A,
-// of a truth through weights B, through both, and of two truths as they are.
+// Weighted estimates that share one R Cmm R^T, and equivalent plain estimates: seen through weights
+// A, with a truth weighted by B, with both, and with two truths without weights.
 #ifndef BB_TESTS_SOLVERS_WEIGHED_SCENE_H
 #define BB_TESTS_SOLVERS_WEIGHED_SCENE_H
 
@@ -19,12 +19,12 @@ enum {
 
 typedef struct weighed_scene {
     double *cmm, *r, *a, *b;          // [N][N], [ROWS][N], [SEEN][ROWS], [.][TRUTHS]
-    double *ctm[WEIGHED_TASKS];       // of the weighed tasks
+    double *ctm[WEIGHED_TASKS];       // of the weighted tasks
     double *ctt[WEIGHED_TASKS];       // [q][q]
     double *plain_r[WEIGHED_TASKS];   // [q][N] A R
     double *plain_ctm[WEIGHED_TASKS]; // [q][N] B Ctm
-    double *cee[WEIGHED_TASKS];       // [q][q] of the weighed ones
-    double *plain_cee[WEIGHED_TASKS]; // of the plain ones
+    double *cee[WEIGHED_TASKS];       // [q][q] of the weighted estimates
+    double *plain_cee[WEIGHED_TASKS]; // of the plain estimates
     bb_view views[3 * WEIGHED_TASKS + 1];
     bb_matrix_source sources[3 * WEIGHED_TASKS + 1];
     bb_residual_task weighed[WEIGHED_TASKS], plain[WEIGHED_TASKS];
@@ -102,7 +102,7 @@ static void weighed_open(weighed_scene *s)
     }
 }
 
-// Whether the weighed ones are the plain ones to so much.
+// True if weighted and plain estimates agree to the tolerance.
 static void weighed_hold(const weighed_scene *s, double relative)
 {
     for (int t = 0; t < WEIGHED_TASKS; ++t) {

@@ -55,7 +55,7 @@ TEST(frames_wait_for_their_release)
         assert_true(k == 5 || late.begin_ns >= frame.end_ns + 10000000 + 2000000 * k);
         end = late.end_ns;
     }
-    // Frames an hour ahead, behind one that may already wait for its time: a reset releases them.
+    // Frames an hour ahead, behind one that may already wait for its time: a reset discards them.
     for (int k = 0; k < BB_COMMAND_AHEAD; ++k) {
         bb_command_loop_set_slopes(self.loop, self.slopes);
         check_ok(bb_command_loop_post(self.loop,

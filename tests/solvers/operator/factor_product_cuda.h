@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of matrices that are not decoded (low-rank tiles, transformed blocks) on a GPU against
-// the cpu's.
+// Products of matrices that are never decoded (low-rank tiles, transformed blocks) on a GPU against
+// the CPU.
 #ifndef BB_TESTS_SOLVERS_OPERATOR_FACTOR_PRODUCT_CUDA_H
 #define BB_TESTS_SOLVERS_OPERATOR_FACTOR_PRODUCT_CUDA_H
 
@@ -34,15 +34,15 @@ static inline void apply(bb_device *device, const bb_coded_matrix *matrix, const
     check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
 }
 
-// Products and sums of both sides; factors and coefficients cancel less than values, which 20
-// covers, and a GPU rounds x before it is transformed, too.
+// Rounding of products and sums on both sides. Factors and coefficients cancel less than values,
+// covered by the factor 20; a GPU also rounds x before it is transformed.
 static inline double bound(const way *how)
 {
     return 40.0 * (12.0 * bb_format_unit_roundoff(how->arithmetic.multiply) +
                    90.0 * bb_format_unit_roundoff(how->arithmetic.accumulate));
 }
 
-// Twice the same bits, the cpu's to rounding, and within the certificate.
+// Bitwise repeatable, equal to the CPU up to rounding, and within the certificate.
 static inline void compare(const response *answer, const bb_coded_matrix *matrix, const double *x,
                            const way *how, bb_index row, bb_index rows)
 {
@@ -68,10 +68,10 @@ static inline void compare(const response *answer, const bb_coded_matrix *matrix
     (void)path_bound_check(matrix, how->arithmetic, how->run, row, rows, x, y, &unbounded);
 }
 
-// A codec's settings for a tolerance, in bands of so many lines.
+// Settings of a codec for a tolerance, in bands of this number of lines.
 typedef bb_codec_config (*banded)(double tolerance, bb_index band);
 
-// Meshes of all remainders, and one that is not known.
+// Meshes with all remainders, and an unknown mesh.
 static inline void compare_meshes(banded config_of, bb_index most_band, bb_index band_step)
 {
     static const bb_index meshes[][2] = {{128, 125}, {61, 47}, {33, 3}, {500, 1}};
@@ -94,7 +94,7 @@ static inline void compare_meshes(banded config_of, bb_index most_band, bb_index
     }
 }
 
-// A row of zeros, noise, more terms, and what is not finite.
+// A row of zeros, noise, more terms, and non-finite values.
 static inline void compare_kinds(bb_codec_config config)
 {
     autorelease(response) rows = response_make(5, 24, 61, 47, 0.0);
@@ -116,8 +116,8 @@ static inline void compare_kinds(bb_codec_config config)
 }
 
 #ifdef BB_HAVE_CUDA
-// Two products after one another in one graph, the second from the first's workspace, and x that
-// changes between launches.
+// Two successive products in one graph, the second from the first's workspace; x changes between
+// launches.
 static inline void replay(const bb_codec_config *config)
 {
     enum { ROWS = 91, COLUMNS = 128 * 125, HALF = 45 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of rows that are never decoded against their bound: decoded rows times x in extended
+// Error bound of products of rows that are never decoded, against decoded rows times x in extended
 // precision.
 #ifndef BB_TESTS_SOLVERS_OPERATOR_PATH_BOUND_H
 #define BB_TESTS_SOLVERS_OPERATOR_PATH_BOUND_H
@@ -8,8 +8,8 @@
 #include "solvers/operator/coded_operator.h"
 #include "tests/check.h"
 
-/// Fails if a row of y, rows from `row` on, is off by more than its bound; returns the largest part
-/// of it that is reached, and counts rows without a bound.
+/// Fails if a row of y (rows from `row` on) exceeds its bound. Returns the largest ratio of error
+/// to bound, and counts rows without a bound.
 static inline double path_bound_check(const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic,
                                       bb_index run, bb_index row, bb_index rows, const double *x,
                                       const double *y, bb_index *unbounded)

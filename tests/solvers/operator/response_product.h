@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of products that never decode have in common, low-rank tiles and transformed
-// blocks.
+// Common parts of the tests of products without decoding: low-rank tiles and transformed blocks.
 #ifndef BB_TESTS_SOLVERS_OPERATOR_RESPONSE_PRODUCT_H
 #define BB_TESTS_SOLVERS_OPERATOR_RESPONSE_PRODUCT_H
 
@@ -24,7 +23,8 @@ static inline void response_apply(bb_device *device, const bb_coded_matrix *matr
 }
 
 /// Windows against decoded rows times x in fp64. Factors and coefficients cancel less than values:
-/// sums of |U| |V| |x| are up to sqrt(terms), of |q| |x^| up to sqrt(values) more, which 20 covers.
+/// sums of |U| |V| |x| are larger by up to sqrt(terms), sums of |q| |x^| by up to sqrt(values),
+/// covered by the factor 20.
 static inline void response_windows_are_decoded_rows(bb_device *device, bb_codec_config config)
 {
     static const bb_index meshes[][2] = {{64, 40}, {61, 47}, {33, 3}, {500, 1}};
@@ -59,8 +59,8 @@ static inline void response_windows_are_decoded_rows(bb_device *device, bb_codec
     }
 }
 
-/// A heated slit: positive x, whose dose follows the source. QoI against the exact matrix, and
-/// operations below `part` of a dense product's.
+/// A heated slit: positive x whose dose follows the source. Checks the QoI against the exact
+/// matrix, and that operations are below `part` of a dense product's.
 static inline void
 response_keeps_displacement(bb_device *device, const bb_codec_config *config, double part,
                             double (*flops)(const bb_coded_matrix *, bb_index, bb_index))
@@ -89,7 +89,7 @@ response_keeps_displacement(bb_device *device, const bb_codec_config *config, do
     assert_true(flops(matrix, 0, 198) < part * bb_coded_operator_flops(198, rows.layout.columns));
 }
 
-/// Bands of two lines: a NaN reaches the rows of its own.
+/// Bands of two lines: a NaN affects the rows of its own band.
 static inline void response_poisons_two_lines(bb_device *device, bb_codec_config config)
 {
     autorelease(response) rows = response_make(3, 8, 64, 40, 1.0);
@@ -104,7 +104,7 @@ static inline void response_poisons_two_lines(bb_device *device, bb_codec_config
     }
 }
 
-/// The same bits on one thread and on four.
+/// The same bits with one thread and with four.
 static inline void response_products_repeat(bb_device *device, const bb_codec_config *config)
 {
     autorelease(response) rows = response_make(7, 11, 61, 47, 1.0);

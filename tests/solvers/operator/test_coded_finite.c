@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products on both sides of the sizes from which an operator stops knowing that all of them are
-// finite, against sums by conversion. The widening by shifts takes an infinity for 2^128, so it may
-// be chosen without a look only where |c x| < 2^128 for every word: |c| < 2^67 for what is called
-// finite (units of bfp8 up to 2^60 times 127), hence |x| <= 2^61; the operator stops at 2^50.
+// Products on both sides of the sizes up to which an operator assumes finite products, against sums
+// by conversion. Widening by shifts maps infinity to 2^128, so it may be selected without a check
+// only if |c x| < 2^128 for every word. Words called finite have |c| < 2^67 (units of bfp8 up to
+// 2^60 times 127), hence |x| <= 2^61 is required; the operator's limit is 2^50.
 #include "solvers/operator/coded_operator.h"
 #include "tests/first_device.h"
 #include "tests/precision/coded.h"
@@ -26,8 +26,8 @@ static double expected_of(const double *row, const double *x)
     return lanes[0];
 }
 
-// A matrix of one value, of which x takes column PLACE `large` times and the others once. Returns
-// y, the same in every row.
+// A matrix of one value; x is `large` in column PLACE and the same elsewhere. Returns y, which is
+// the same in every row.
 static double product_of(const bb_codec_config *config, double value, double large)
 {
     const bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
@@ -55,7 +55,7 @@ static double product_of(const bb_codec_config *config, double value, double lar
     return y[0];
 }
 
-// The threshold itself and one float more: sums of a large product and of small ones, exact bits.
+// The limit itself and the next float: sums of a large product and of small ones, exact bits.
 TEST(sums_are_those_of_conversion_around_the_threshold)
 {
     const bb_codec_config half = bb_codec_plain(BB_FORMAT_FP16);
@@ -67,7 +67,7 @@ TEST(sums_are_those_of_conversion_around_the_threshold)
     assert_true(isfinite(product_of(&byte, 448.0, -above)));
 }
 
-// The largest word at the last power of two whose product is finite, and at the next.
+// The largest word at the last power of two with a finite product, and at the next.
 TEST(infinite_products_stay_infinite)
 {
     const struct {
@@ -85,13 +85,13 @@ TEST(infinite_products_stay_infinite)
         assert_true(product_of(&config, cases[k].largest, ldexp(1.0, cases[k].last + 1)) ==
                     (double)INFINITY);
     }
-    // 256 x, which stands in for x with e4m3, is infinite where x is not.
+    // 256 x, which replaces x for e4m3, is infinite although x is not.
     const bb_codec_config byte = bb_codec_plain(BB_FORMAT_E4M3);
     assert_true(product_of(&byte, 1.0, 0x1p120) == 0x1p120 + 63.0);
 }
 
-// Units of bfp8 at the largest that is called finite, 2^60, one more, and those that meet 2^50 with
-// an infinite product: 127 x 2^72 x 2^50.
+// Units of bfp8: the largest called finite, 2^60, the next, and units whose product with 2^50 is
+// infinite: 127 x 2^72 x 2^50.
 TEST(units_of_blocks_count_too)
 {
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);

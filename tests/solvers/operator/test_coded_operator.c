@@ -69,7 +69,7 @@ TEST(errors_stay_within_the_worst_case, .setup_func = setup, .teardown_func = te
                     exact += c[i * COLUMNS + j] * x[j];
                     magnitude += fabs(c[i * COLUMNS + j] * x[j]);
                 }
-                // e4m3's subnormals add an absolute part, below 2^-9 of the row's top.
+                // e4m3's subnormals add an absolute error below 2^-9 of the row's maximum.
                 double floor = f >= BB_FORMAT_E4M3 ? 0.02 * magnitude : 0.0;
                 check_close(y[i - 5], exact, 1.0, u * magnitude + floor);
             }
@@ -77,7 +77,8 @@ TEST(errors_stay_within_the_worst_case, .setup_func = setup, .teardown_func = te
     }
 }
 
-// The scheme of Bamakhrama et al.: fp64 sums are about a thousand times better than fp32 ones.
+// The scheme of Bamakhrama et al.: fp64 sums are about a thousand times more accurate than fp32
+// sums.
 TEST(accumulating_in_fp64_pays, .setup_func = setup, .teardown_func = teardown)
 {
     double exact[ROWS], mixed[ROWS], single[ROWS];
@@ -128,7 +129,7 @@ TEST(sums_narrower_than_products_are_refused, .setup_func = setup, .teardown_fun
                 "rows 30 to 38 are outside the coded matrix of 37 rows");
 }
 
-// Of words, blocks, whole steps, quotients, streams and tiles, scaled by the row where they may be.
+// Storage as words, blocks, whole steps, quotients, streams and tiles, scaled by row if possible.
 TEST(some_rows_are_an_operator, .setup_func = setup, .teardown_func = teardown)
 {
     static const char *const texts[] = {

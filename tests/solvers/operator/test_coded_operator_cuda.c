@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of streamed matrices against the cpu's, over codecs, arithmetics and shapes around
-// tiles, groups of rows and blocks; NaN and infinity; bits that repeat; a captured graph. "few" as
-// argument: fewer shapes and smaller matrices, for slow tools.
+// Products of streamed matrices against those of the CPU, over codecs, arithmetics and shapes
+// around tiles, groups of rows and blocks; NaN and infinity; repeatable bits; a captured graph.
+// Argument "few": fewer shapes and smaller matrices, for slow tools.
 #include "solvers/operator/coded_operator.h"
 #include "tests/device_pair.h"
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
-// What is multiplied.
+// Storage of the product.
 typedef struct problem {
     bb_index rows, columns;
     double *c, *x;
@@ -62,7 +62,7 @@ static bb_coded_matrix *encode(const problem *task, const bb_codec_config *confi
     return coded_matrix(config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE, &layout, task->c);
 }
 
-// How it is multiplied.
+// Arithmetic of the product.
 typedef struct way {
     bb_gemv_arithmetic arithmetic;
     bb_index run;
@@ -86,8 +86,8 @@ static void apply(bb_device *device, const bb_coded_matrix *matrix, const way *h
     assert_true(seconds > 0.0);
 }
 
-// Twice what either sum may err by, over sum |c x|. Products that are not rounded before they are
-// added, and units that are multiplied once a block, are within the same.
+// Twice the error bound of either sum, relative to sum |c x|. It also covers products that are not
+// rounded before they are added, and units multiplied once per block.
 static double bound(const problem *task, const way *how)
 {
     double u32 = bb_format_unit_roundoff(BB_FORMAT_FP32);
@@ -115,7 +115,7 @@ static void expect_close(const problem *task, bb_index row, bb_index rows, doubl
     }
 }
 
-// The cpu's, and twice the same bits.
+// Compares with the CPU and checks that a repetition gives the same bits.
 static void compare(const problem *task, const bb_codec_config *config, const way *how,
                     bb_index row, bb_index rows)
 {
@@ -145,8 +145,8 @@ TEST(every_codec_agrees_with_the_cpu)
     }
 }
 
-// Rows of 100003 columns (10003 of few): no stride is a multiple of 16 bytes, and every block has a
-// range of its own.
+// Rows of 100003 columns (10003 with few): no stride is a multiple of 16 bytes, and every block has
+// its own range.
 TEST(a_slit_of_odd_width_agrees_with_the_cpu)
 {
     static const int chosen[] = {BB_FORMAT_FP32, BB_FORMAT_FP16, BB_FORMAT_E4M3, BFP,
@@ -160,7 +160,7 @@ TEST(a_slit_of_odd_width_agrees_with_the_cpu)
     }
 }
 
-// More tiles of x than all blocks cut at once.
+// More tiles of x than all blocks cut in one pass.
 TEST(a_slit_of_many_tiles_agrees_with_the_cpu)
 {
     static const int chosen[] = {BB_FORMAT_E4M3, BFP, INTEGER8, QUANTISER};
@@ -171,8 +171,8 @@ TEST(a_slit_of_many_tiles_agrees_with_the_cpu)
     }
 }
 
-// Quotients of up to 16 bits, which limbs take: bands of every width, rows of zeros among them,
-// groups of rows that are one stage and those that are two, and windows that begin within a band.
+// Quotients of up to 16 bits, which limbs support: bands of every width, rows of zeros among them,
+// groups of rows of one stage and of two, and windows that begin within a band.
 TEST(bands_of_the_quantiser_agree_with_the_cpu)
 {
     autocall(forget) problem task = draw(150, 17 * 1024 + 5);
@@ -191,8 +191,8 @@ TEST(bands_of_the_quantiser_agree_with_the_cpu)
     }
 }
 
-// Warps without rows in a stage pass it at once: with many small stages they would be far ahead of
-// x in limbs when their rows come.
+// Warps without rows in a stage skip it at once; with many small stages they could be far ahead of
+// the limbs of x when their rows arrive.
 TEST(a_group_of_one_row_comes_before_a_whole_one)
 {
     autocall(forget) problem task = draw(65, few ? 20000 : 700000);
@@ -200,7 +200,7 @@ TEST(a_group_of_one_row_comes_before_a_whole_one)
     compare(&task, &config, &ways[2], 0, task.rows);
 }
 
-// Blocks of very different widths, zeros among them, and values that are no quotients.
+// Blocks of very different widths, with zeros, and values without quotients.
 TEST(every_width_of_the_quantiser_agrees_with_the_cpu)
 {
     autocall(forget) problem task = draw(37, few ? 12000 : 50000);
@@ -208,8 +208,8 @@ TEST(every_width_of_the_quantiser_agrees_with_the_cpu)
     for (bb_index i = 0; i < task.rows * task.columns; ++i) {
         task.c[i] *= ldexp(1.0, (int)(i / 1024 * 7 % 34) - 12);
     }
-    task.c[5 * task.columns + 9000] = 1e20; // a run in fp32
-    // Not products in fp64, which have such runs, and quotients above 2^24, rounded to fp32.
+    task.c[5 * task.columns + 9000] = 1e20; // an fp32 run
+    // Products in fp64 do not support such runs; quotients above 2^24 are rounded to fp32.
     for (int how = 1; how < WAYS; ++how) {
         compare(&task, &config, &ways[how], 0, task.rows);
     }
@@ -223,7 +223,7 @@ TEST(what_cannot_be_held_poisons_the_same_rows)
         task.c[4 * task.columns + 1777] = specials[s];
         for (int which = 0; which < CODECS; ++which) {
             bb_codec_config config = codec(which);
-            // A run of the quantiser with what it cannot hold is no product in fp64.
+            // A run of the quantiser with a value out of range has no product in fp64.
             for (int how = which == QUANTISER; how < WAYS; how += few ? 2 : 1) {
                 compare(&task, &config, &ways[how], 1, 18);
             }
@@ -237,7 +237,7 @@ TEST(what_cannot_be_held_poisons_the_same_rows)
     }
 }
 
-// One whose values limbs take.
+// A codec whose values limbs support.
 static bb_codec_config limb_codec(int which)
 {
     bb_codec_config out = codec(which);
@@ -245,8 +245,8 @@ static bb_codec_config limb_codec(int which)
     return out;
 }
 
-// Limbs against products in fp64 of the same stored values: within what certificates count for
-// them, and not by far.
+// Limbs against products in fp64 of the same stored values: within the bound of the certificates,
+// but not exact.
 TEST(limbs_stay_within_their_rounding)
 {
     static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BFP,         BFP + 1,
@@ -280,12 +280,12 @@ TEST(limbs_stay_within_their_rounding)
                                                         rounding.of_largest * norm_1 * largest));
         }
         print_message("%s: %.4f of the bound\n", bb_codec_name(config.codec), worst);
-        assert_true(worst <= 1.0 && worst > 0.0); // sums of whole numbers are exact
+        assert_true(worst <= 1.0 && worst > 0.0); // sums of integers are exact
     }
 }
 
-// Limbs of x on tensor cores: a tile's x over 40 decades, near fp32's ends, and zero; an x that is
-// not finite is told of, not lost.
+// Limbs of x on tensor cores: x of a tile over 40 decades, near the limits of fp32, and zero; a
+// non-finite x is reported, not lost.
 TEST(limbs_hold_any_x)
 {
     static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BFP,         BFP + 1,
@@ -312,7 +312,7 @@ TEST(limbs_hold_any_x)
     }
 }
 
-// Rows of a window that moves over the matrix, one operator, in any order.
+// Rows of a window that moves over the matrix, with one operator, in any order.
 TEST(any_rows_have_the_same_bits_again)
 {
     autocall(forget) problem task = draw(150, 5000);
@@ -334,7 +334,7 @@ TEST(any_rows_have_the_same_bits_again)
                 "rows 50 to 151 are outside the coded matrix of 150 rows");
 }
 
-// Rows that a GPU has alone, from within a band on, times x as those of the whole matrix.
+// Rows of a GPU's part, which begins within a band, times x equal those of the whole matrix.
 TEST(some_rows_agree_with_the_cpu)
 {
     static const int chosen[] = {BB_FORMAT_FP16, BFP + 2, INTEGER + 3, INTEGER8, QUANTISER};
@@ -358,7 +358,7 @@ TEST(some_rows_agree_with_the_cpu)
 #ifdef BB_HAVE_CUDA
 enum { WINDOW = 320, WINDOWS = 2, SETS = 2, TURNS = 200, ACROSS = 20000 };
 
-// An operator's products of two windows with two x, queued one behind the other without a wait.
+// Products of one operator, of two windows with two x, queued without waiting.
 static void queue_turns(bb_coded_operator *operation, bb_index rows, problem *task)
 {
     static double found[TURNS][WINDOW];
@@ -399,8 +399,8 @@ static void queue_turns(bb_coded_operator *operation, bb_index rows, problem *ta
     bb_device_release(gpu, &y);
 }
 
-// On one workspace the blocks of a product start beside those of the product before: of 45 rows
-// many blocks have nothing to do, of 320 all have a run that fills their ring ahead of x.
+// On one workspace the blocks of a product start while the previous product runs. With 45 rows many
+// blocks have nothing to do; with 320 rows all have a run that fills their ring ahead of x.
 TEST(products_that_overlap_keep_their_x)
 {
     static const int codecs[] = {BB_FORMAT_COUNT + 4, BB_FORMAT_E4M3};
@@ -418,7 +418,7 @@ TEST(products_that_overlap_keep_their_x)
     }
 }
 
-// Two operators, a queue each: blocks of both cut x and wait for others that cut it.
+// Two operators with a queue each: blocks of both cut x and wait for others that cut it.
 TEST(products_of_two_queues_share_the_gpu)
 {
     enum { ROWS = 64, QUEUES = 2 };
@@ -457,7 +457,7 @@ TEST(products_of_two_queues_share_the_gpu)
     bb_device_release(gpu, &x);
 }
 
-// Two products of one graph, launched three times with another x each time.
+// Two products in one graph, launched three times with different x.
 TEST(a_captured_graph_replays_the_product)
 {
     enum { ROWS = 90, COLUMNS = 20000, HALF = 45 };
@@ -503,8 +503,8 @@ TEST(a_captured_graph_replays_the_product)
     bb_device_release(gpu, &y);
 }
 
-// Three matrices in one launch, at a row that the device's memory holds: the bits of each by itself
-// but for the order of the sums.
+// Three matrices in one launch, at a row read from device memory: the bits of each product by
+// itself, except for the order of the sums.
 TEST(three_products_share_a_launch)
 {
     enum { ROWS = 150, COLUMNS = 30001, WANTED = 63, FIRST = 42 };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products on a GPU with a quantiser of which a few columns have quotients above 16 bits, in limbs
-// against the cpu's in fp64. "few" as argument: fewer shapes, for slow tools.
+// Products on a GPU with a quantiser whose quotients exceed 16 bits in a few columns, by limbs,
+// against products in fp64 on the CPU. Argument "few": fewer shapes, for slow tools.
 #include "solvers/operator/coded_operator.h"
 #include "solvers/operator/device_matrix.h"
 #include "tests/device_pair.h"
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
-// A quantiser of step 1 and its x, which fp32 holds.
+// A quantiser of step 1 and its x, representable in fp32.
 typedef struct problem {
     bb_index rows, columns;
     double *c, *x;
@@ -20,8 +20,8 @@ enum { RUN = 32, MOST_ROWS = 150 };
 static const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
 static const bb_gemv_arithmetic fp64 = {BB_FORMAT_FP64, BB_FORMAT_FP64};
 
-// Two columns of a tile in two quarters, 15 to 30 bits beside their sign, in bands and rows between
-// them that have none.
+// Two columns of a tile in two quarters, 15 to 30 bits plus sign, in some bands and rows; rows in
+// between have none.
 static void widen_tile(problem *task, bb_index tile)
 {
     const bb_index rest = task->columns - tile * 1024;
@@ -42,7 +42,7 @@ static void encode(problem *task)
     task->matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, task->c);
 }
 
-// Wide in tile t where `tiles` has bit t.
+// Wide in tile t if `tiles` has bit t.
 static problem draw(bb_index rows, bb_index columns, unsigned tiles)
 {
     problem out = {rows, columns, dense_new(rows * columns), dense_new(columns), NULL};
@@ -82,8 +82,8 @@ static void apply(bb_coded_operator *operation, const problem *task, bb_index ro
     check_ok(bb_coded_operator_apply(operation, row, rows, task->x, y, &seconds));
 }
 
-// Stored numbers are whole and of step 1: c is what they decode to. Of limbs x is cut, and what is
-// rounded are sums in fp64.
+// Stored numbers are integers with step 1, so c is the decoded value. Limbs cut x; only sums in
+// fp64 are rounded.
 static void expect_close(const problem *task, bb_index run, bool in_limbs, bb_index row,
                          bb_index rows, const double *y)
 {
@@ -119,8 +119,8 @@ static bool is_in_limbs(const problem *task)
     return found;
 }
 
-// In limbs, and beside them each product by itself; windows that begin within a band, and one whose
-// rows have no upper part.
+// By limbs, each product also by itself; windows that begin within a band, and a window whose rows
+// have no upper part.
 static void compare(const problem *task)
 {
     static const bb_index windows[][2] = {{0, MOST_ROWS}, {13, 20}, {19, 7}, {1, 1}};
@@ -141,7 +141,7 @@ static void compare(const problem *task)
     }
 }
 
-// In the first tile, in the last, which is ragged, in both, and in two beside one another.
+// In the first tile, in the last, incomplete one, in both, and in two adjacent tiles.
 TEST(wide_columns_agree_with_the_cpu)
 {
     static const bb_index shapes[][3] = {
@@ -156,14 +156,15 @@ TEST(wide_columns_agree_with_the_cpu)
     }
 }
 
-// More tiles than blocks take at once, so that runs end before, at and after upper tiles.
+// More tiles than the blocks process in one pass, so that runs end before, at and after upper
+// tiles.
 TEST(many_tiles_agree_with_the_cpu)
 {
     autocall(forget) problem task = draw(20, (few ? 40 : 400) * 1024 + 77, 0x40000081U);
     compare(&task);
 }
 
-// 2^16 x is beyond fp32 where x is near its end; one that is not finite is told of in all rows.
+// 2^16 x exceeds fp32 if x is near its maximum; a non-finite x is reported in all rows.
 TEST(wide_columns_take_any_x)
 {
     static const double magnitudes[] = {1e37, 1e-36, 0.0};
@@ -189,7 +190,7 @@ TEST(wide_columns_take_any_x)
 #ifdef BB_HAVE_CUDA
 enum { SHARED_ROWS = 150, SHARED_COLUMNS = 16 * 1024 + 9, WANTED = 63, FIRST = 42 };
 
-// Three matrices times one x, at a row that the device's memory holds.
+// Three matrices times one x, at a row read from device memory.
 static void queue_three(const unsigned tiles[3], bool in_limbs)
 {
     const int32_t first = FIRST;
@@ -225,8 +226,8 @@ static void queue_three(const unsigned tiles[3], bool in_limbs)
     bb_device_release(gpu, &row);
 }
 
-// Of the same upper tiles in one launch, of others in launches of their own; none in limbs where
-// one of them has too many.
+// With the same upper tiles in one launch, with others in separate launches; none by limbs if one
+// of them has too many.
 TEST(three_matrices_share_what_they_can)
 {
     static const unsigned tiles[][3] = {{5U, 5U, 5U}, {5U, 5U, 9U}, {0U, 1U << 16, 3U}};

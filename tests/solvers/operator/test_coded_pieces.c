@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products with codecs that decode in pieces: y = C x against the same sum over decoded rows in the
-// documented order, for every arithmetic, so that pieces and groups leave no trace in the bits.
+// documented order, for every arithmetic. The bits do not depend on pieces and groups.
 #include "core/random.h"
 #include "core/thread.h"
 #include "solvers/operator/coded_operator.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums in runs on the cpu: the order that solvers/operator/coded_operator.h promises, by hand.
+// Sums in runs on the CPU: the order specified in solvers/operator/coded_operator.h, by hand.
 #include "solvers/operator/coded_operator.h"
 #include "tests/cpu_device.h"
 #include "tests/precision/coded.h"
@@ -36,7 +36,7 @@ static bb_coded_matrix *encoded(int codec, double bits)
     return coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, c);
 }
 
-// `piece` columns at a time, each from a run's start; 0: all of them.
+// `piece` columns at a time, each from the start of a run; 0: all columns.
 static double by_hand(const bb_coded_matrix *matrix, bb_index row, bb_index run, bb_index piece)
 {
     autofree double *values = dense_new(COLUMNS);

@@ -85,7 +85,7 @@ static bool same(const void *a, const void *b, bool is_nan, size_t bytes)
     return is_nan || memcmp(a, b, bytes) == 0;
 }
 
-// `sure` tells the kernel, not the law, that everything is finite.
+// `sure` asserts to the kernel, not to the reference, that all values are finite.
 static void compare(const bb_span_kernel *kernel, const bb_span_kernel *law, int storage, bool wide,
                     bool sure, bb_index rows)
 {
@@ -121,7 +121,7 @@ TEST(every_kernel_has_the_bits_of_the_portable_one)
                     const bb_span_kernel *law = &kernels[count - 1];
                     compare(&kernels[k], law, storage, true, false, rows);
                     compare(&kernels[k], law, storage, false, false, rows);
-                    // Formats whose products with these x are finite where their words are.
+                    // Formats whose products with these x are finite if their words are.
                     if (finite == 1 && storage >= BB_FORMAT_FP16) {
                         compare(&kernels[k], law, storage, true, true, rows);
                         compare(&kernels[k], law, storage, false, true, rows);
@@ -132,7 +132,7 @@ TEST(every_kernel_has_the_bits_of_the_portable_one)
     }
 }
 
-// Each byte of the 8-bit formats alone in its lane, so that no NaN hides another value.
+// Each byte of the 8-bit formats in its own lane, so that no NaN hides another value.
 TEST(every_word_is_decoded_alone)
 {
     const bb_span_kernel *kernels = NULL;
@@ -162,7 +162,7 @@ TEST(every_word_is_decoded_alone)
                                       .rows = 1,
                                       .row = &sums};
                 bb_span wide = span;
-                wide.end = 32; // lanes 16 to 31 add zeros, or NaN where they hold one
+                wide.end = 32; // lanes 16 to 31 add zeros, or NaN if they contain one
                 kernels[k].add(first % 64 == 0 ? &wide : &span);
                 for (int l = 0; l < 16; ++l) {
                     assert_true(isnan(sums.wide[l]) || sums.wide[l] == (double)decoded[l]);

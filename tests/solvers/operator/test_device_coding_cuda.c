@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrices that a GPU encodes against those of the cpu, byte for byte, over codecs, shapes around
+// Matrices encoded by a GPU against those of the CPU, byte for byte, over codecs, shapes around
 // tiles and blocks, and values that are zero, subnormal, too large and not finite; errors of
-// storage; draws; products. The full size prints its times. "few" as argument: no full size.
+// storage; draws; products. The full size prints its times. Argument "few": no full size.
 #include "core/clock.h"
 #include "precision/row_certificate.h"
 #include "solvers/operator/coded_operator.h"
@@ -13,7 +13,7 @@
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
-// Every codec with an encoder; bits of bfp and integers follow.
+// Every codec with an encoder, followed by the bits of bfp and integers.
 static const char *const texts[] = {
     "fp64",
     "fp32",
@@ -48,8 +48,8 @@ static bb_codec_config codec(int which, char *name, size_t bytes)
 
 typedef enum spread { SMOOTH, WIDE, ODD, SPREADS } spread;
 
-// One kind of values for every row: as they come, over many binades, or with some that no narrow
-// format has.
+// Kind of values of every row: random, over many binades, or with values outside every narrow
+// format.
 static void fill(bb_index rows, bb_index columns, spread kind, double *out)
 {
     static const double odd[] = {0.0,   -0.0,  1e-320, 5e-324,   -3e-46, 70000.0,
@@ -64,7 +64,7 @@ static void fill(bb_index rows, bb_index columns, spread kind, double *out)
         if (kind != SMOOTH) {
             out[i] = ldexp(out[i], (int)(draw % 40) - 30 - (row % 3 == 0 ? (int)(draw % 300) : 0));
         }
-        // In blocks of their own, so that others of the row are held.
+        // In separate blocks, so that the other blocks of the row are representable.
         if (kind == ODD && (i % columns / 32) % 5 == 0 && draw % 23 == 0 && row % 4 != 3) {
             out[i] = odd[draw / 23 % (row % 2 == 0 ? 9 : 16)];
         }
@@ -82,7 +82,7 @@ static void expect(bool holds, const char *what, const char *name)
     }
 }
 
-// Blocks of the device's memory, NULL on both sides or alike.
+// Blocks of device memory: NULL on both sides, or equal.
 static void expect_block(const void *got, const void *wanted, size_t bytes, const char *what,
                          const char *name)
 {
@@ -105,7 +105,7 @@ static void expect_block(const void *got, const void *wanted, size_t bytes, cons
     }
 }
 
-// Units of the quantiser, behind its last place.
+// Units of the quantiser, up to the end of its last place.
 static size_t word_bytes(const bb_coded_stream *stream)
 {
     const bb_index count = (stream->tiles + 2 * stream->uppers) * stream->rows;
@@ -119,7 +119,7 @@ static size_t word_bytes(const bb_coded_stream *stream)
     for (bb_index i = 0; i < shown; ++i) {
         units += bb_coded_stream_units(places[i].widths);
     }
-    if (stream->uppers > 0) { // upper parts lie last
+    if (stream->uppers > 0) { // upper parts are stored last
         const bb_index limbs = (stream->tiles + stream->uppers) * stream->rows;
         autofree bb_stream_place *parts = new_array(bb_stream_place, limbs);
         check_ok(
@@ -148,7 +148,7 @@ static void expect_streams(const bb_coded_stream *got, const bb_coded_stream *wa
     expect_block(got->steps, wanted->steps, rows * sizeof(float), "steps", name);
 }
 
-// Errors of a coded matrix as sim/pipelines takes them: by row and piece.
+// Errors of a coded matrix in the order of sim/pipelines: by row and piece.
 static bb_error_norms assess(const bb_coded_matrix *matrix, const double *values,
                              const double *factors, bb_row_certificate *certificates)
 {
@@ -209,7 +209,7 @@ static void expect_certificate(const bb_row_certificate *got, const bb_row_certi
            "stored_squares", name);
 }
 
-// Values on the device, from `skew` values after the start of a block.
+// Values on the device, starting `skew` values after the start of a block.
 typedef struct upload {
     void *block;
     double *values;
@@ -296,7 +296,7 @@ static void expect_same_coding(const bb_codec_config *config, const example *tas
     expect_loss(&loss, matrix, values, used, got, name);
 }
 
-// Every codec by every shape, with and without scales of rows and factors of a draw.
+// Every codec with every shape, with and without row scales and factors of a draw.
 static void expect_spread(spread kind)
 {
     static const bb_index shapes[][2] = {{1, 1},     {2, 31},    {3, 130},  {7, 1000},
@@ -341,7 +341,7 @@ TEST(odd_values_are_coded_as_on_the_cpu)
     expect_spread(ODD);
 }
 
-// Quotients above 16 bits in one tile of eight, which limbs take in two parts.
+// Quotients above 16 bits in one tile of eight, which limbs split into two parts.
 TEST(wide_quotients_in_few_tiles_lie_in_two_parts)
 {
     enum { ROWS = 20, COLUMNS = 8 * BB_QUANTISER_RUN + 5 };
@@ -366,7 +366,7 @@ TEST(wide_quotients_in_few_tiles_lie_in_two_parts)
     assert_int_equal(failures, 0);
 }
 
-// An operator of a matrix that the device encoded gives the bits of one that was copied there.
+// An operator of a matrix encoded on the device gives the bits of one copied there.
 TEST(products_have_the_bits_of_a_copied_matrix)
 {
     enum { ROWS = 37, COLUMNS = 5000 };
@@ -400,7 +400,7 @@ TEST(products_have_the_bits_of_a_copied_matrix)
     }
 }
 
-// Counts are equal, magnitudes but for the order of sums.
+// Counts are equal; magnitudes are equal up to the order of sums.
 static void expect_path(const bb_row_rounding *got, const bb_row_rounding *wanted, const char *name)
 {
     const double one[] = {got->norm_1, got->norm_2, got->largest, got->underflow, got->peak};
@@ -414,7 +414,7 @@ static void expect_path(const bb_row_rounding *got, const bb_row_rounding *wante
            "counts of a path", name);
 }
 
-// Bands of two transform matrices, and what products with their rows round.
+// Bands of two transform matrices, and the rounding of products with their rows.
 static void expect_bands(const bb_coded_matrix *got, const bb_coded_matrix *wanted,
                          const bb_row_certificate *rows, const char *name)
 {
@@ -438,7 +438,7 @@ static void expect_bands(const bb_coded_matrix *got, const bb_coded_matrix *want
     }
 }
 
-// Blocks cut by every edge, lines without a mesh, axes of one and of many.
+// Blocks cut by every edge, lines without a mesh, axes of one point and of many.
 TEST(transform_blocks_have_the_words_of_the_cpu)
 {
     static const struct {
@@ -533,7 +533,7 @@ TEST(storage_without_an_encoder_is_refused)
 }
 
 #ifdef BB_HAVE_CUDA
-// A field and axis: seconds of encoding in all, and of a copy of the rows on the device.
+// A field and axis: total seconds of encoding, and of a copy of the rows on the device.
 TEST(the_full_size_is_timed)
 {
     static const char *const timed[] = {

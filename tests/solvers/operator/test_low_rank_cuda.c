@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products with low-rank tiles on a GPU against the cpu's. "few" as argument: fewer cases, for slow
+// Products with low-rank tiles on a GPU against the CPU. Argument "few": fewer cases, for slow
 // tools.
 #include "solvers/operator/low_rank_stream.h"
 #include "tests/solvers/operator/factor_product_cuda.h"
@@ -29,7 +29,7 @@ TEST(a_captured_graph_replays_the_product)
     replay(&config);
 }
 
-// Three matrices and windows of their own in one task, as the axes of a response.
+// Three matrices with a window each in one task, as the axes of a response.
 TEST(jobs_of_one_launch_are_each_their_own)
 {
     enum { JOBS = 3, COLUMNS = 61 * 47, ROWS = 91 };

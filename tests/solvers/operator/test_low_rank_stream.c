@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The layout that a GPU gets, made in the memory of the cpu device, and the two launches replayed
-// on it lane by lane with the same index arithmetic.
+// Device layout, created in the memory of the CPU device, and both launches replayed on it lane by
+// lane with the same index arithmetic.
 #include "precision/format_core.h"
 #include "solvers/operator/low_rank_stream.h"
 #include "tests/cpu_device.h"
@@ -22,7 +22,7 @@ static double value_at(const bb_low_rank_job *job, const bb_low_rank_item *item,
         ((const uint16_t *)(const void *)v)[8 * (row * chunks + index) + value]);
 }
 
-// One warp of the first launch; x of the tile as it stands in shared memory.
+// One warp of the first launch; x of the tile as in shared memory.
 static void project(const bb_low_rank_job *job, const bb_low_rank_item *item)
 {
     double x[BB_LOW_RANK_CELLS] = {0.0};
@@ -128,10 +128,10 @@ TEST(launches_replayed_give_the_product)
         for (double tolerance = 1e-8; tolerance < 1e-2; tolerance *= 1e3) {
             bb_codec_config config = low_rank(tolerance);
             compare(&rows, &config);
-            config.band_lines = 1; // more bands than a job has
+            config.band_lines = 1; // more bands than in one job
             compare(&rows, &config);
             config.tile_columns = 64;
-            config.tile_rows = 16; // as many cells as a tile may have
+            config.tile_rows = 16; // maximum number of cells of a tile
             compare(&rows, &config);
         }
     }

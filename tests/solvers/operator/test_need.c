@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The needs of operators against what they take on the cpu, for a codec of every form. What tiles
-// and blocks sum is bounded for any shape of them, far above these: held from below alone.
+// Predicted memory of operators against the CPU's allocations, for a codec of every form. The
+// workspace of tiles and blocks has a bound for any shape, far above these shapes, so only its
+// lower side is checked.
 #include "solvers/operator/coded_operator.h"
 #include "solvers/operator/device_coding.h"
 #include "tests/need.h"
@@ -31,12 +32,13 @@ static void apply(bb_device *cpu, const bb_coded_matrix *matrix, bb_format multi
     check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, y, &seconds));
 }
 
-// Of products in fp64, and in fp32, which have an x of their own but need no piece of bfp 8.
+// Needs of products in fp64 and in fp32. fp32 has its own copy of x but needs no piece of bfp8.
 static void hold(bb_device *cpu, const bb_coded_matrix *matrix, const char *name)
 {
     const bb_codec_config *storage = bb_coded_matrix_config(matrix);
     const bb_codec_form_kind form = bb_codec_form_of(storage).kind;
-    // A piece of zfp is some columns, of others a row; the cpu multiplies zfp unpacked anyway.
+    // A piece of zfp consists of columns, other pieces of a row; the CPU multiplies decoded zfp
+    // anyway.
     const bool bounded =
         form == BB_FORM_TILES || form == BB_FORM_COEFFICIENTS || form == BB_FORM_STREAMS;
     need_start();
@@ -77,18 +79,18 @@ TEST(needs_cover_every_form)
         hold(cpu, matrix, name);
     }
     bb_device_close(&cpu);
-    // A copy on a GPU: its values, x, y, and what kernels sum in.
+    // A copy on a GPU: its values, x, y, and the workspace of sums.
     const bb_codec_config fp32 = bb_codec_plain(BB_FORMAT_FP32);
     const bb_need there = bb_coded_operator_need(&fp32, ROWS, COLUMNS, BB_DEVICE_CUDA);
     assert_true(there.device_bytes >= 4.0 * ROWS * COLUMNS + 8.0 * (ROWS + COLUMNS));
-    // An assembled one: its scales and its kernel stay on the host.
+    // An assembled operator: its scales and its kernel remain on the host.
     const bb_need assembled = bb_coded_operator_need(&fp32, ROWS, COLUMNS, BB_DEVICE_OPENCL);
     assert_true(assembled.device_bytes == there.device_bytes);
     assert_true(assembled.host_bytes >= there.host_bytes + 8.0 * ROWS);
 }
 
-// Errors of every segment of 1024 columns and every row; the quantiser has places of its tiles too,
-// a transform matrix words.
+// Errors of every segment of 1024 columns and of every row; the quantiser also has places of its
+// tiles, a transform matrix words.
 TEST(workspace_of_encoding_on_a_gpu_grows_with_what_is_compared)
 {
     const double errors = sizeof(bb_error_norms) + 3.0 * sizeof(double);
@@ -101,7 +103,7 @@ TEST(workspace_of_encoding_on_a_gpu_grows_with_what_is_compared)
     assert_true(words.device_bytes >= errors * ROWS * 11.0);
     assert_true(words.device_bytes <= 4.0 * errors * ROWS * 11.0);
     assert_true(places.device_bytes >= words.device_bytes + 12.0 * ROWS * 10.0);
-    assert_true(blocks.device_bytes >= 0.5 * ROWS * 10.0 * 1024.0); // 4 bits a value
+    assert_true(blocks.device_bytes >= 0.5 * ROWS * 10.0 * 1024.0); // 4 bits per value
     assert_true(blocks.device_bytes <=
                 2.0 * ROWS * 10.0 * 1024.0); // with places of blocks and rows
 #ifndef BB_HAVE_CUDA

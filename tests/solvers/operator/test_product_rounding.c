@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A-priori rounding of products against products with the same stored values in extended precision:
-// every arithmetic, runs, codecs that multiply in blocks, operands that underflow.
+// A-priori rounding bounds of products against products with the same stored values in extended
+// precision: every arithmetic, runs, codecs that multiply in blocks, operands that underflow.
 #include "core/random.h"
 #include "solvers/operator/coded_operator.h"
 #include "tests/first_device.h"
@@ -33,7 +33,7 @@ static void certify(fixture *given, const bb_coded_matrix *matrix)
     }
 }
 
-// Largest part of the bound that rounding reaches, over the rows.
+// Largest ratio of rounding error to bound over the rows.
 static double worst_part(const fixture *given, const bb_sum_rounding *rounding)
 {
     double worst = 0.0;
@@ -58,7 +58,8 @@ static void fill(fixture *given, double size, int kind)
 {
     for (bb_index k = 0; k < ROWS * COLUMNS; ++k) {
         double noise = bb_random_normal(11, BB_STREAM_SELF_TEST, (uint64_t)k);
-        given->exact[k] = size * (kind == 0 ? noise : 1.0 + 0.1 * fabs(noise)); // cancels, or not
+        given->exact[k] =
+            size * (kind == 0 ? noise : 1.0 + 0.1 * fabs(noise)); // with or without cancellation
     }
     for (bb_index j = 0; j < COLUMNS; ++j) {
         double noise = bb_random_uniform(12, BB_STREAM_SELF_TEST, (uint64_t)j);
@@ -111,15 +112,15 @@ TEST(rounding_is_within_its_bound)
     }
     print_message("largest part of the bound: fp64 %.3f, fp32-acc64 %.3f, fp32 %.3f\n", worst[0],
                   worst[1], worst[2]);
-    assert_true(worst[1] > 1e-3); // a bound, not an excuse
+    assert_true(worst[1] > 1e-3); // a bound that is not loose
 }
 
 static const bb_gemv_arithmetic in_formats[] = {{BB_FORMAT_FP64, BB_FORMAT_FP64},
                                                 {BB_FORMAT_FP32, BB_FORMAT_FP64},
                                                 {BB_FORMAT_FP32, BB_FORMAT_FP32}};
 
-// Low-rank tiles and transformed blocks of a response of some size, and x by kind: noise, positive,
-// a spike, times `size`. Largest part of the bound by arithmetic.
+// Low-rank tiles and transformed blocks of a response of some size, and x by kind (noise, positive,
+// a spike) times `size`. Largest ratio of error to bound, by arithmetic.
 static void multiply_factors(bb_device *device, const response *answer,
                              const bb_codec_config *config, double size, double worst[3],
                              bb_index *unbounded)
@@ -167,14 +168,14 @@ TEST_FULL(factors_round_within_their_bound)
                 config.tolerance = sizes[trial % 3] * 1e-3;
                 config.band_lines = 2;
             }
-            // Products below the normal numbers of fp32 in the last.
+            // In the last, products are below the normal numbers of fp32.
             multiply_factors(device, &rows, &config, trial % 3 == 2 ? 1e-24 : 1.0, worst,
                              &unbounded);
         }
         print_message("%s: largest part of the bound: fp64 %.4f, fp32-acc64 %.4f, fp32 %.4f\n",
                       which == 0 ? "low rank" : "transform", worst[0], worst[1], worst[2]);
         assert_int_equal(unbounded, 0);
-        assert_true(worst[1] > 1e-3); // a bound, not an excuse
+        assert_true(worst[1] > 1e-3); // a bound that is not loose
     }
 }
 
@@ -190,7 +191,7 @@ TEST(factors_that_overflow_or_are_bad_are_not_bounded)
         double seconds = 0.0;
         config.codec = trial % 2 == 0 ? bb_codec_find("low_rank") : bb_codec_find("transform");
         for (int j = 0; j < COUNT; ++j) {
-            x[j] = trial < 2 ? 1e37 : 1.0; // finite in fp32, its sums are not
+            x[j] = trial < 2 ? 1e37 : 1.0; // finite in fp32, but its sums are not
         }
         for (int row = 0; trial >= 2 && row < 77; ++row) {
             rows.values[row * COUNT + 30 * 61 + 40] = NAN;
@@ -218,7 +219,7 @@ TEST(formats_decide_its_size)
                    4 * 0x1p-24 + 16128 * 0x1p-53, 1e-6);
     check_relative(bb_coded_operator_rounding(&plain, seed, 32, n).relative,
                    36 * 0x1p-24 + 16128 * 0x1p-53, 1e-5);
-    // Eight steps of a tensor core, and what limbs leave of x.
+    // Eight steps of a tensor core, and the remainder of x after its limbs.
     check_relative(bb_coded_operator_rounding(&e4m3, seed, 32, n).relative,
                    148 * 0x1p-24 + 16128 * 0x1p-53, 1e-4);
     assert_true(bb_coded_operator_rounding(&e4m3, seed, 32, n).of_largest == 0x1p-30);

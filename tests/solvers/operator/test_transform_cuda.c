@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products with transformed blocks on a GPU against the cpu's. Index arithmetic of both launches is
-// tested without a GPU in test_transform_stream.c. "few" as argument: fewer and smaller matrices,
-// for slow tools.
+// Products with transformed blocks on a GPU against the CPU. Index arithmetic of both launches is
+// tested without a GPU in test_transform_stream.c. Argument "few": fewer and smaller matrices, for
+// slow tools.
 #include "solvers/operator/transform_stream.h"
 #include "tests/solvers/operator/factor_product_cuda.h"
 
@@ -87,8 +87,9 @@ TEST(a_captured_graph_replays_the_product)
     replay(&config);
 }
 
-// Three matrices in one launch, as the axes of a response, against each alone: x is transformed
-// once, and who helps a heavy panel depends on all three, which moves roundings of fp64 only.
+// Three matrices in one launch, as the axes of a response, against each alone. x is transformed
+// once. The helpers of a large panel depend on all three matrices, which changes fp64 roundings
+// only.
 TEST(axes_of_one_launch_are_each_their_own)
 {
     enum { AXES = 3, COLUMNS = 61 * 47, ROWS = 91 };
@@ -138,7 +139,7 @@ TEST(axes_of_one_launch_are_each_their_own)
     bb_device_release(gpu, &y);
 }
 
-// Blocks of other sizes are not of one launch, and neither is a row that the device is to find.
+// Blocks of other sizes cannot share a launch; a row read from device memory is not supported.
 TEST(what_differs_is_refused)
 {
     autorelease(response) rows = response_make(7, 13, 61, 47, 1.0);

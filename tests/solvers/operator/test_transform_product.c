@@ -19,7 +19,7 @@ TEST(a_poisoned_block_reaches_its_rows_alone)
     response_poisons_two_lines(cpu, response_transform(1e-4));
 }
 
-// What a product of all values with it gives.
+// Result of a product with all values.
 TEST(an_infinite_x_reaches_every_row)
 {
     autorelease(response) rows = response_make(3, 8, 64, 40, 1.0);
@@ -27,7 +27,7 @@ TEST(an_infinite_x_reaches_every_row)
     double x[2560] = {0.0};
     double y[24];
     autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
-    x[0] = INFINITY; // beyond the disc: no coefficients
+    x[0] = INFINITY; // outside the disc: no coefficients
     response_apply(cpu, matrix, response_kinds[1], 0, 24, x, y);
     check_all_nan(y, 24);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The layout that a GPU gets, made in the memory of the cpu device, and the two launches replayed
-// on it thread by thread with the same index arithmetic.
+// Device layout, created in the memory of the CPU device, and both launches replayed on it thread
+// by thread with the same index arithmetic.
 #include "solvers/operator/transform_stream.h"
 #include "tests/cpu_device.h"
 #include "tests/precision/codecs/low_rank_problem.h"
@@ -9,7 +9,7 @@
 
 enum { LANES = BB_TRANSFORM_LANES, MOST_VALUES = 2 * BB_TRANSFORM_PANEL_CELLS };
 
-static bool shared_panels; // some task had
+static bool shared_panels; // at least one task had shared panels
 
 static bb_codec_config transform(double tolerance)
 {
@@ -25,7 +25,7 @@ static void store(const bb_transform_quad *quad, double *out)
     }
 }
 
-// x of a panel, in which each cell comes once.
+// x of a panel; each cell occurs once.
 static void transform_x(const bb_transform_task *task, uint32_t panel, bool *met, double *out)
 {
     const bb_transform_shape *shape = &task->shape;
@@ -34,7 +34,7 @@ static void transform_x(const bb_transform_task *task, uint32_t panel, bool *met
     bool taken[BB_TRANSFORM_PANEL_CELLS] = {false};
     assert_true(shape->panel_blocks * shape->cells <= BB_TRANSFORM_PANEL_CELLS);
     for (int i = 0; i < BB_TRANSFORM_PANEL_CELLS; ++i) {
-        values[i] = half[i] = out[i] = NAN; // what is not written is not read
+        values[i] = half[i] = out[i] = NAN; // unwritten values are not read
     }
     for (uint32_t work = 0; work < shape->panel_blocks * shape->cells; ++work) {
         uint32_t start = 0;
@@ -82,7 +82,7 @@ static double chunk_sum(const bb_transform_lane *lane, uint32_t number, const ui
     return sum;
 }
 
-// One warp's slice; returns how many chunks it read.
+// Slice of one warp; returns the number of chunks read.
 static uint32_t multiply_slice(const bb_transform_job *job, uint32_t slice, uint32_t block_rows,
                                const double *x, double *sums, bool *written)
 {
@@ -259,7 +259,7 @@ static void compare(const response *answer, const bb_codec_config *config)
         bb_index rows = answer->layout.rows - first;
         replay(&alone, 1, x, first, rows, answer->layout.columns, &y);
         check_rows(matrix, x, first, rows, y);
-        rows = rows < 9 ? rows : 9; // inside of a band
+        rows = rows < 9 ? rows : 9; // interior of a band
         replay(&alone, 1, x, first, rows, answer->layout.columns, &y);
         check_rows(matrix, x, first, rows, y);
     }
@@ -274,19 +274,18 @@ TEST_FULL(launches_replayed_give_the_product)
         for (double tolerance = 1e-9; tolerance < 1e-2; tolerance *= 1e3) {
             bb_codec_config config = transform(tolerance);
             compare(&rows, &config);
-            config.band_lines = 1; // more bands than a task has
+            config.band_lines = 1; // more bands than in one task
             compare(&rows, &config);
             config.band_lines = 4;
             config.band_columns = 3; // a shorter block on either axis of the rows
             config.tile_columns = 32;
-            config.tile_rows = 16; // two blocks a panel
+            config.tile_rows = 16; // two blocks per panel
             compare(&rows, &config);
         }
     }
 }
 
-// Quotients of 22 bits and more, which take words of their own, and blocks of single cells and
-// rows.
+// Quotients of 22 bits and more, which have separate words, and blocks of single cells and rows.
 TEST(wide_coefficients_are_kept)
 {
     autorelease(response) rows = response_make(5, 9, 61, 47, 1.0);
@@ -317,7 +316,7 @@ TEST(zeros_and_noise_are_products_too)
     compare(&rows, &config);
 }
 
-// Many blocks across a line of rows: sums that do not fit at once.
+// Many blocks across a line of rows: sums that do not fit into one pass.
 TEST(sums_are_taken_in_turns)
 {
     autorelease(response) rows = response_make(91, 8, 33, 20, 1.0);

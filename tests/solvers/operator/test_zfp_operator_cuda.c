@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of matrices in zfp on a GPU against the cpu's, over modes, dimensions, arithmetics,
-// windows and meshes that fill no block; poisoned rows; three axes; a captured graph. "few" as
-// argument: fewer modes and smaller matrices, for slow tools.
+// Products of zfp matrices on a GPU against the CPU, over modes, dimensions, arithmetics, windows
+// and meshes that fill no block; poisoned rows; three axes; a captured graph. Argument "few": fewer
+// modes and smaller matrices, for slow tools.
 #include "solvers/operator/coded_operator.h"
 #include "tests/device_pair.h"
 #include "tests/solvers/operator/zfp_problem.h"
 
-// How it is multiplied.
+// Arithmetic of the product.
 typedef struct way {
     bb_gemv_arithmetic arithmetic;
     bb_index run;
@@ -29,7 +29,7 @@ static bb_coded_operator *open_operator(bb_device *device, const bb_coded_matrix
     return out;
 }
 
-// Twice what either sum may err by, over sum |c x|.
+// Twice the error bound of either sum, relative to sum |c x|.
 static double bound(bb_index columns, const way *how)
 {
     double u32 = bb_format_unit_roundoff(BB_FORMAT_FP32);
@@ -60,7 +60,8 @@ static void expect_close(const bb_coded_matrix *matrix, bb_index row, bb_index r
     }
 }
 
-// The cpu's, and twice the same bits with other rows between.
+// Compares with the CPU, and checks that a repetition with other rows in between gives the same
+// bits.
 static void compare(const bb_coded_matrix *matrix, const double *x, const way *how, bb_index row,
                     bb_index rows)
 {
@@ -81,7 +82,7 @@ static void compare(const bb_coded_matrix *matrix, const double *x, const way *h
     expect_close(matrix, row, rows, x, how, y, expected);
 }
 
-// Whole rows, and windows that begin and end inside slabs, lines and bands.
+// Whole rows, and windows that begin and end within slabs, lines and bands.
 static void compare_windows(const bb_coded_matrix *matrix, const double *x, const way *how)
 {
     const bb_index rows = bb_coded_matrix_rows(matrix);
@@ -111,7 +112,7 @@ TEST(every_mode_and_dimension_agrees_with_the_cpu)
     }
 }
 
-// 378 rows as a slit has (28 of few): many panels a row.
+// 378 rows, as in a slit (28 with few): many panels per row.
 TEST(a_slit_agrees_with_the_cpu)
 {
     const zfp_shape slit = few ? (zfp_shape){4, 7, 25, 256} : (zfp_shape){18, 21, 100, 512};
@@ -123,7 +124,7 @@ TEST(a_slit_agrees_with_the_cpu)
         autoptr(bb_coded_operator) operation = open_operator(gpu, matrix, &ways[1]);
         compare(matrix, x, &ways[1], 0, zfp_rows(&slit));
         compare(matrix, x, &ways[2], slit.across, slit.lines / 2 * slit.across);
-        // Streams and their index, and nothing of the size of the decoded matrix.
+        // Streams and their index, and no array of the size of the decoded matrix.
         const double values_held = (double)zfp_rows(&slit) * (double)zfp_columns(&slit);
         assert_true(few || (double)bb_coded_operator_bytes(operation) < 2.0 * values_held);
     }
@@ -149,7 +150,7 @@ TEST(what_cannot_be_held_poisons_the_same_rows)
 }
 
 #ifdef BB_HAVE_CUDA
-// Three matrices, each with a tolerance of its own, x and y in the device's memory.
+// Three matrices with separate tolerances, x and y in device memory.
 typedef struct axes {
     bb_coded_matrix *matrix[3];
     bb_coded_operator *operation[3];
@@ -229,7 +230,7 @@ TEST(three_products_share_a_launch)
     }
 }
 
-// Queued once, launched three times with another x each time.
+// Captured once, launched three times with different x.
 TEST(a_captured_graph_replays_the_products)
 {
     const zfp_shape shape = {6, 21, 30, 60};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cut of a matrix in zfp into panels, on the cpu: panels decoded one by one from the layout of
-// the device hold every value of the matrix once, at the row and column that the product takes it
-// for, and sums of panels lie where the rows are looked for.
+// Partition of a zfp matrix into panels, on the CPU. Panels decoded one by one from the device
+// layout contain every value of the matrix once, at the row and column that the product assigns to
+// it. Sums of panels are stored where the rows read them.
 #include "solvers/operator/coded_operator.h"
 #include "solvers/operator/zfp_panels.h"
 #include "tests/cpu_device.h"
 #include "tests/solvers/operator/zfp_problem.h"
 
-// What a warp's panel is decoded into.
+// Decoded data of a warp's panel.
 typedef struct replay {
     const bb_zfp_task *task;
     bb_index columns, matrix_rows;
@@ -33,7 +33,7 @@ static uint64_t bit_of_run(const bb_zfp_task *task, bb_index band, bb_index run)
     return bit;
 }
 
-// A block's values at (x, y) of the mesh; in three and four dimensions those of several rows.
+// Values of a block at (x, y) of the mesh; in three and four dimensions those of several rows.
 static void take_block(const replay *record, bb_index slab, bb_index panel,
                        const bb_zfp_corner *corner, const float *block)
 {
@@ -72,7 +72,7 @@ static void take_panel(const replay *record, bb_index slab, bb_index index)
     const bb_zfp_operand *operand = &record->task->operand[0];
     const bb_zfp_panel panel = bb_zfp_panel_of(cut, slab, index);
     const bb_zfp_shape mesh = {2, cut->nx, cut->ny, 1, 1};
-    // The device looks up the places of one group of runs in three and four dimensions.
+    // The device finds the places of one group of runs in three and four dimensions.
     if (cut->dimensions >= 3 && panel.begin < panel.end) {
         assert_int_equal(panel.begin / BB_ZFP_GROUP_RUNS, (panel.end - 1) / BB_ZFP_GROUP_RUNS);
     } else {
@@ -102,7 +102,7 @@ static void play(const bb_zfp_task *task, const replay *record)
     }
 }
 
-// Rows wanted against the cpu's product, all that was decoded against the cpu's values.
+// Requested rows against the CPU's product, all decoded values against the CPU's values.
 static void compare(const bb_coded_matrix *matrix, const replay *record, const double *x)
 {
     const bb_zfp_task *task = record->task;
@@ -167,15 +167,14 @@ static void check_shape(const zfp_shape *shape, int dimensions, const zfp_kind *
     check_window(matrix, panels, x, rows - 1, 1);
     check_window(matrix, panels, x, rows / 3, rows / 2);
     assert_int_equal(bb_zfp_panels_task(panels, 0, 0).slabs.count, 0);
-    // Rates too: the index of a variable one stands beside the stream.
+    // Rates too: the index of a variable rate is stored next to the stream.
     assert_true(bb_zfp_panels_bytes(panels) > 0);
     if (kind->mode == BB_ZFP_RATE) {
         assert_true(bb_zfp_panels_task(panels, 0, rows).operand[0].lengths == NULL);
     }
 }
 
-// Lines that fill no block, blocks that fill no run, runs that fill no group, and bands that lack
-// lines.
+// Lines that fill no block, blocks that fill no run, runs that fill no group, and incomplete bands.
 static const zfp_shape shapes[] = {
     {1, 1, 1, 1}, {6, 5, 19, 55}, {5, 21, 40, 64}, {9, 3, 33, 37}, {4, 8, 1, 90}, {2, 4, 70, 70},
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrices in zfp for the tests of products: smooth rows with noise, on a mesh and a row grid.
+// zfp matrices for the tests of products: smooth rows with noise, on a mesh and a row grid.
 #ifndef BB_TESTS_SOLVERS_OPERATOR_ZFP_PROBLEM_H
 #define BB_TESTS_SOLVERS_OPERATOR_ZFP_PROBLEM_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Narrow storage and arithmetic on three unknowns by hand, and the limits of narrow steps: fp64 has
-// the bits of the ordinary product, and a slow decay vanishes in a state of bf16.
+// the bits of the ordinary product, and a slow decay stagnates in a bf16 state.
 #include "solvers/step/stepper.h"
 #include "tests/check.h"
 
@@ -38,14 +38,15 @@ TEST(products_by_hand)
 {
     autorelease(bb_csr) a = {0};
     assemble(&a);
-    // x is 1, 1, 2 in bf16, and 0.7 is 179/256 there.
+    // x is 1, 1, 2 in bf16, and 0.7 is 179/256.
     check_product(&a, &(bb_narrow_formats){BB_FORMAT_BF16, BB_FORMAT_BF16, 1.0}, 1.0,
                   (double[]){0.75, 1.25, 0.25 + 358.0 / 256.0});
-    // 11 bits: x is 1 + 2^-9, 1, 2, and 0.7 is 717/1024; 1.25 + 2^-11 is a tie of the storage.
+    // 11 bits: x is 1 + 2^-9, 1, 2, and 0.7 is 717/1024; 1.25 + 2^-11 is a tie in the storage
+    // format.
     const double eleven[] = {0.75 + 0x1p-10, 1.25, 0.25 + 1434.0 / 1024.0};
     check_product(&a, &(bb_narrow_formats){BB_FORMAT_TF32, BB_FORMAT_TF32, 1.0}, 1.0, eleven);
     check_product(&a, &(bb_narrow_formats){BB_FORMAT_FP16, BB_FORMAT_FP16, 1.0}, 1.0, eleven);
-    // fp32: all of x, and sums in fp32.
+    // fp32: x is exact, and sums are rounded to fp32.
     const float last = 0.25F * (float)(1.0 + 0x1p-12) + 0.7F * 2.0F;
     check_product(&a, &(bb_narrow_formats){BB_FORMAT_FP32, BB_FORMAT_FP32, 1.0}, 1.0,
                   (double[]){0.75 + 0x1p-10 + 0x1p-14, 1.25 + 0x1p-11 + 0x1p-13, (double)last});
@@ -57,7 +58,7 @@ TEST(products_by_hand)
                   (double[]){0.75, 1.25, 0.25 + 358.0 / 256.0});
 }
 
-// Of microkelvins fp16 has no digits left without its scale.
+// Without its scale, fp16 cannot represent microkelvins.
 TEST(fp16_is_scaled_by_a_power_of_two)
 {
     autorelease(bb_csr) a = {0};
@@ -110,7 +111,7 @@ TEST(narrow_steps_by_hand)
     bb_stepper_set(stepper, 0, 3, start);
     check_ok(bb_stepper_advance(stepper, &input));
     const double *after = bb_stepper_state(stepper);
-    // T0 - 1 = 2^-9 is an operand by itself; 3/4 + 2^-11 is 3/4 in bf16.
+    // T0 - 1 = 2^-9 is a separate operand; 3/4 + 2^-11 is 3/4 in bf16.
     assert_true(after[0] == 0.75 - 0.25 * 0x1p-9);
     assert_true(after[1] == 1.25);
     assert_true(after[2] == 0.25 + 358.0 / 256.0 + 0.75);
@@ -118,7 +119,7 @@ TEST(narrow_steps_by_hand)
     bb_stepper_destroy(&stepper);
 }
 
-// 1 - 2^-10 a step: less than half a step of bf16 below 1.
+// 1 - 2^-10 per step: a decrease below half a spacing of bf16 below 1.
 TEST(a_slow_decay_vanishes_in_bf16)
 {
     autorelease(bb_triplets) list = {0};

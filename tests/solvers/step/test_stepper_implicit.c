@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Crank-Nicolson steps and moving exchange: by hand, in order, in balance.
+// Crank-Nicolson steps and time-dependent exchange: by hand, order of convergence, energy balance.
 #include "core/thread.h"
 #include "solvers/step/stepper.h"
 #include "tests/check.h"
 
-// A chain of `n` unknowns joined by conductances of 1, the first with 0.5 to the outside.
+// A chain of `n` unknowns coupled by conductances of 1; the first is coupled to the outside with
+// 0.5.
 static void chain(bb_index n, bb_csr *out)
 {
     autorelease(bb_triplets) list = {0};
@@ -55,13 +56,13 @@ TEST(implicit_step_by_hand)
     check_ok(bb_stepper_advance(stepper, &input));
     check_relative(bb_stepper_state(stepper)[0], 1.9 / 2.25, 1e-15);
     check_relative(bb_stepper_exchanged(stepper)[0], 0.95 / 2.25, 1e-15);
-    // Without the exchange the diagonal is as before.
+    // Without the exchange the diagonal is unchanged.
     check_ok(bb_stepper_step(stepper, 0, NULL, NULL));
     check_relative(bb_stepper_state(stepper)[0], 1.9 / 2.25 * 1.9 / 2.1, 1e-15);
 }
 
-// M T' = -S T + q - h(t) T with a moving h: error after one second in `steps` steps, the truth from
-// many. Explicit too.
+// M T' = -S T + q - h(t) T with time-dependent h: error after one second in `steps` steps against a
+// run with many steps. Also explicit.
 static double final_state(bb_index steps, bool implicit)
 {
     enum { N = 5 };
@@ -105,7 +106,7 @@ TEST(orders_in_time_with_moving_exchange)
     check_close(first, 1.0, 0.05, 1.0);
 }
 
-// Steps far over the explicit limit, long chain: what is stored is what came in less what left.
+// Steps far above the explicit limit, long chain: the stored energy is inflow minus outflow.
 TEST(implicit_steps_balance_on_any_threads)
 {
     enum { N = 9000 };

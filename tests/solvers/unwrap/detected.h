@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Phases that a device detects in frames.
+// Phases detected in frames by a device.
 #ifndef BB_TESTS_DETECTED_H
 #define BB_TESTS_DETECTED_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Phases whose cycles are known, and how many of them an answer has wrong.
+// Phase maps with known cycles, and the number of wrong cycles in a result.
 #ifndef BB_TESTS_SOLVERS_UNWRAP_PHASE_MAPS_H
 #define BB_TESTS_SOLVERS_UNWRAP_PHASE_MAPS_H
 
@@ -67,7 +67,7 @@ static inline double phase_of_slope(double x, double y)
 
 typedef double (*phase_function)(double x, double y);
 
-/// Heights are of 1024 columns; smaller maps are as much lower, so that slopes stay.
+/// Heights are for 1024 columns; smaller maps are lower in proportion, so that slopes are the same.
 static inline void phase_map_fill(phase_map *map, phase_function function)
 {
     for (bb_index p = 0; p < map->columns * map->rows; ++p) {
@@ -86,7 +86,7 @@ static inline void phase_map_add_noise(phase_map *map, double sigma, uint64_t se
     }
 }
 
-/// A map of a function with noise of so many rad. Owner: the caller.
+/// A map of a function, with noise of the given RMS in rad. Owner: the caller.
 static inline phase_map phase_map_of(phase_function function, bb_index columns, bb_index rows,
                                      double noise, uint64_t seed)
 {
@@ -98,7 +98,7 @@ static inline phase_map phase_map_of(phase_function function, bb_index columns, 
     return map;
 }
 
-/// Points that a mask has.
+/// Number of points of a mask.
 typedef bool (*mask_function)(bb_index x, bb_index y);
 
 static inline void phase_map_set_mask(phase_map *map, mask_function in)
@@ -117,7 +117,7 @@ static inline phase_map phase_map_steep(mask_function in)
     return map;
 }
 
-/// Below the middle a ramp that starts in the middle and reaches 5 rad at the right edge.
+/// Below the middle, a ramp that begins in the middle and reaches 5 rad at the right edge.
 static inline void phase_map_add_shear(phase_map *map)
 {
     for (bb_index p = 0; p < map->columns * map->rows; ++p) {
@@ -126,8 +126,8 @@ static inline void phase_map_add_shear(phase_map *map)
     }
 }
 
-/// A tilted figure with a tear from the middle to the edge, beyond which it is raised by up to
-/// `opening` rad. The tear runs along rows, turned by `angle` rad.
+/// A tilted figure with a tear from the middle to the edge; beyond the tear it is raised by up to
+/// `opening` rad. The tear is parallel to the rows, rotated by `angle` rad.
 static inline void phase_map_fill_torn(phase_map *map, double opening, double angle)
 {
     for (bb_index p = 0; p < map->columns * map->rows; ++p) {
@@ -140,8 +140,8 @@ static inline void phase_map_fill_torn(phase_map *map, double opening, double an
     }
 }
 
-/// Four quarters of a disc on 128 x 128 points, parted by a cross of one point and joined in the
-/// middle.
+/// Four quarters of a disc on 128 x 128 points, separated by a cross one point wide and joined in
+/// the middle.
 static inline bool in_crossed_disc(bb_index x, bb_index y)
 {
     const double dx = (double)x - 63.5, dy = (double)y - 63.5;
@@ -155,7 +155,7 @@ static inline bool in_whole_map(bb_index x, bb_index y)
     return true;
 }
 
-/// Pairs of opposite vortices, one above the other, with a cut of one turn between the two.
+/// Pairs of opposite vortices, one above the other, with a cut of one cycle in between.
 static inline void phase_map_add_pairs(phase_map *map, int count, uint64_t seed)
 {
     for (int k = 0; k < count; ++k) {
@@ -202,7 +202,7 @@ static inline void phase_map_wrap(phase_map *map)
     }
 }
 
-/// Points whose cycle is not the most frequent one of their part.
+/// Number of points whose cycle is not the most frequent one of their part.
 static inline bb_index phase_map_wrong(const phase_map *map, const bb_unwrap_parts *parts)
 {
     enum { CYCLES = 1024 };

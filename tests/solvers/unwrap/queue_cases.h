@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queues, graphs and runs of an unwrapper: tests of the group that includes them.
+// Queues, graphs and runs of an unwrapper: tests for the group that includes them.
 #ifndef BB_TESTS_SOLVERS_UNWRAP_QUEUE_CASES_H
 #define BB_TESTS_SOLVERS_UNWRAP_QUEUE_CASES_H
 
@@ -11,7 +11,7 @@ static bb_status queue(void *unwrapper)
     return bb_unwrap_queue(unwrapper);
 }
 
-// The wrapped phase as a kernel of the user's would leave it on the device.
+// Puts the wrapped phase on the device, in the place of a user's kernel.
 static void put(bb_unwrap *unwrapper, const phase_map *map)
 {
     const bb_unwrap_field *field = bb_unwrap_wrapped(unwrapper);
@@ -31,7 +31,7 @@ static void put(bb_unwrap *unwrapper, const phase_map *map)
     check_ok(bb_device_upload(device, field->block, words, field->bytes));
 }
 
-// Two maps in turn through one graph, each as bb_unwrap_run has it.
+// Two maps in turn through one graph; results equal those of bb_unwrap_run.
 static void check_queued(bb_format arithmetic, bb_format storage, bb_index cycles,
                          bb_index reweight)
 {
@@ -53,7 +53,7 @@ static void check_queued(bb_format arithmetic, bb_format storage, bb_index cycle
         phase_map_wrap(&map);
         put(unwrapper, &map);
         check_ok(bb_device_graph_replay(graph));
-        if (i > 0) { // a read does it by itself
+        if (i > 0) { // bb_unwrap_read fetches by itself
             check_ok(bb_unwrap_fetch(unwrapper));
         }
         check_ok(bb_unwrap_read(unwrapper, queued, &read));
@@ -80,7 +80,7 @@ TEST(a_queue_rounds_as_a_run_does)
     check_queued(BB_FORMAT_FP32, BB_FORMAT_FP16, 2, 1);
 }
 
-// Nobody looks at corrections between the cycles of a queue: the last one tells.
+// A queue does not check corrections between its cycles; the last cycle decides convergence.
 TEST(a_queue_tells_what_has_not_converged)
 {
     for (int is_crossed = 0; is_crossed < 2; ++is_crossed) {
@@ -96,8 +96,8 @@ TEST(a_queue_tells_what_has_not_converged)
     }
 }
 
-// A residual in e4m3 is enough on a whole map, where the phase has converged, and too little on
-// narrow joints.
+// A residual in e4m3 suffices on a whole map, where the phase has converged, but not on narrow
+// joints.
 TEST(narrow_slots_are_verified)
 {
     for (int is_crossed = 0; is_crossed < 2; ++is_crossed) {
@@ -112,7 +112,7 @@ TEST(narrow_slots_are_verified)
     }
 }
 
-// Two phases of `points` are the same to the bit; else which one differs first is told.
+// Two phases of `points` points have the same bits; otherwise the first difference is reported.
 static void check_same(const double *got, const double *expected, bb_index points, const char *what,
                        int size)
 {
@@ -124,7 +124,7 @@ static void check_same(const double *got, const double *expected, bb_index point
     }
 }
 
-// A run's phase of a freeform with noise, finite everywhere, on a kernel context of any device.
+// Phase of a run on a freeform with noise, finite everywhere, in a kernel context of any device.
 static void run_freeform(bb_unwrap *unwrapper, bb_index columns, bb_index rows, double *phase)
 {
     autorelease(phase_map) map = phase_map_of(phase_of_freeform, columns, rows, 0.5, 5);
@@ -135,8 +135,8 @@ static void run_freeform(bb_unwrap *unwrapper, bb_index columns, bb_index rows, 
     memcpy(phase, map.phase, (size_t)(columns * rows) * sizeof *phase);
 }
 
-// What the first one recorded stays as it was while the kernels are compiled anew for the second,
-// and its bits are those of the cpu.
+// The recording of the first remains valid while the kernels are recompiled for the second, and its
+// bits are those of the CPU.
 TEST(unwrappers_of_many_sizes_share_a_context)
 {
     enum { SIZES = 3 };

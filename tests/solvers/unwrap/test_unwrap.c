@@ -3,7 +3,7 @@
 #include "tests/need.h"
 #include "tests/solvers/unwrap/unwrap_context.h"
 
-// Wraps a map's truth, unwraps it, and returns the wrong points.
+// Wraps a map's true phase, unwraps it, and returns the number of wrong points.
 static bb_index unwrap(phase_map *map, const bb_unwrap_config *config, bb_unwrap_report *report)
 {
     autoptr(bb_unwrap) unwrapper = unwrap_map(map, config, report);
@@ -27,7 +27,7 @@ TEST(smooth_phases_are_right)
     check_right(phase_of_bumps, 191, 127, 0.0);
 }
 
-// Points outside the mask, whose numbers mean nothing, do not keep the weights being made anew.
+// Arbitrary values outside the mask do not prolong the reweighting.
 TEST(a_phase_that_stays_ends_reweighting)
 {
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
@@ -38,8 +38,8 @@ TEST(a_phase_that_stays_ends_reweighting)
     assert_int_equal(report.changed, 0);
 }
 
-// Residuals of a solution in fp16 do not vanish at the colour that was swept last: left out, the
-// solution drifts by turns.
+// Residuals of a solution in fp16 do not vanish for the colour swept last. If they were ignored,
+// the solution would drift by cycles.
 TEST(a_solution_in_fp16_does_not_drift)
 {
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
@@ -68,13 +68,13 @@ TEST(noise_of_half_a_radian_is_right)
     check_right(phase_of_zernikes, 256, 256, 0.5);
 }
 
-// Of 256 x 256 points of noise 0.7 rad some 4.7 in 2^20 carry noise beyond pi.
+// In 256 x 256 points with noise of 0.7 rad, a fraction of 4.7 / 2^20 has noise beyond pi.
 TEST(noise_of_seven_tenths_is_nearly_right)
 {
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
     autorelease(phase_map) map = phase_map_of(phase_of_bumps, 256, 256, 0.7, 11);
-    assert_in_range(unwrap(&map, &config, &report), 0, 4); // the bar is 60 of 2^20
+    assert_in_range(unwrap(&map, &config, &report), 0, 4); // the limit is 60 of 2^20
     assert_true(fabs(report.scale_rad - 0.7 * sqrt(2.0)) < 0.03);
     assert_true(report.limit_rad == 1.3);
     assert_true(report.rejected_share > 0.17 && report.rejected_share < 0.21);
@@ -87,13 +87,13 @@ static bool in_bridged_discs(bb_index x, bb_index y)
     return dx * dx + dy * dy < 24 * 24 || (dx >= 0 && dx < 3) || (dy >= 0 && dy < 3);
 }
 
-// A line of one point that goes to and fro.
+// A serpentine line one point wide.
 static bool in_serpentine(bb_index x, bb_index y)
 {
     return y % 2 == 0 || x == (y % 4 == 1 ? 0 : 127);
 }
 
-// Rooms of 7 points with doors of one: a row of rooms to the right, the next one back.
+// Rooms of 7 points with doors of one point: one row of rooms to the right, the next one back.
 static bool in_rooms(bb_index x, bb_index y)
 {
     const bb_index along = x / 8, row = y / 8;
@@ -101,7 +101,7 @@ static bool in_rooms(bb_index x, bb_index y)
     return (x % 8 != 0 && y % 8 != 0) || (is_door && x > 0 && y > 0);
 }
 
-// Wrong points of a smooth phase on a mask of 128 x 128 points.
+// Number of wrong points of a smooth phase on a mask of 128 x 128 points.
 static bb_index unwrap_on(mask_function mask, const bb_unwrap_config *config,
                           bb_unwrap_report *report)
 {
@@ -109,7 +109,7 @@ static bb_index unwrap_on(mask_function mask, const bb_unwrap_config *config,
     return unwrap(&map, config, report);
 }
 
-// Coarse grids join points that the mask parts, so that cycles diverge there.
+// Coarse grids join points that the mask separates, so cycles diverge there.
 TEST(narrow_joints_are_right)
 {
     static const mask_function masks[] = {in_crossed_disc, in_bridged_discs, in_serpentine};
@@ -125,15 +125,15 @@ TEST(narrow_joints_are_right)
                          bb_format_describe(formats[i % 2])->name, reweight, wrong,
                          report.converged ? "converged" : "not converged");
             }
-            if (masks[i / 2] == in_crossed_disc) { // a step takes off most of the error
+            if (masks[i / 2] == in_crossed_disc) { // one step removes most of the error
                 assert_in_range(report.cycles, 1, 40);
             }
         }
     }
 }
 
-// Wrong points of a phase that grows by `slope` a point along corridors of two points, which go to
-// and fro between walls of one.
+// Number of wrong points of a phase that grows by `slope` per point along serpentine corridors two
+// points wide, between walls one point wide.
 static bb_index unwrap_path(double slope, const bb_unwrap_config *config, bb_unwrap_report *report)
 {
     enum { SIZE = 257, PERIOD = 3, WIDTH = 2 };
@@ -148,7 +148,7 @@ static bb_index unwrap_path(double slope, const bb_unwrap_config *config, bb_unw
     return wrong;
 }
 
-// Where cycles hardly contract, corrections are a small part of the error: of flat phases they are
+// If cycles hardly contract, corrections are small against the error; for flat phases they are
 // small from the first cycle on. A residual in bf16 has the range that conjugate gradients need.
 TEST(flat_phases_along_corridors_are_right)
 {
@@ -166,8 +166,8 @@ TEST(flat_phases_along_corridors_are_right)
     }
 }
 
-// Wrong points of a map of size x size points, half of it a plane of 2.5 rad a point, beside which
-// a corridor of one point goes to and fro: along it the phase grows by 4 rad in all.
+// Number of wrong points of a map of size x size points. One half is a plane of 2.5 rad per point,
+// the other a serpentine corridor one point wide, along which the phase grows by 4 rad in total.
 static bb_index unwrap_beside_plane(bb_index size, const bb_unwrap_config *config,
                                     bb_unwrap_report *report)
 {
@@ -185,8 +185,8 @@ static bb_index unwrap_beside_plane(bb_index size, const bb_unwrap_config *confi
     return wrong;
 }
 
-// The plane has nearly all of the energy, so that the error of a flat corridor is a small part, and
-// corrections of cycles fall quickly. Of an exact solution no point is wrong.
+// The plane has almost all the energy, so the error of a flat corridor is a small part of it and
+// corrections fall quickly. An exact solution has no wrong point.
 TEST(a_flat_corridor_beside_a_steep_plane_is_right)
 {
     static const bb_index sizes[] = {64, 128};
@@ -203,7 +203,7 @@ TEST(a_flat_corridor_beside_a_steep_plane_is_right)
     }
 }
 
-// A slot of a format; BB_UNWRAP_SLOTS: all of them.
+// One slot in a format; BB_UNWRAP_SLOTS: all slots.
 typedef struct narrowing {
     bb_unwrap_slot slot;
     bb_format storage;
@@ -232,7 +232,7 @@ static void check_verdict(const char *mask, const narrowing *what, bb_index wron
     }
 }
 
-// Cycles that do not contract leave large errors with small corrections where a narrow slot rounds
+// Cycles that do not contract leave large errors with small corrections, if a narrow slot rounds
 // residuals to zero or keeps conjugate gradients from the solution.
 TEST_FULL(narrow_slots_do_not_converge_on_narrow_joints)
 {
@@ -257,7 +257,7 @@ TEST_FULL(narrow_slots_do_not_converge_on_narrow_joints)
     }
 }
 
-// Of a flat phase all residuals of coarse grids round to zero, and with them the corrections.
+// In a flat phase all residuals of coarse grids round to zero, and so do the corrections.
 TEST(a_flat_phase_does_not_converge_in_few_bits)
 {
     enum { COLUMNS = 512, ROWS = 16 };
@@ -273,8 +273,8 @@ TEST(a_flat_phase_does_not_converge_in_few_bits)
     check_verdict("whole", &what, wrong, COLUMNS * ROWS, &report);
 }
 
-// The same where corrections are small from the first cycle on, with reweighting, too: its weights
-// follow the wrong solution.
+// The same with corrections that are small from the first cycle on, also with reweighting, whose
+// weights follow the wrong solution.
 TEST(narrow_slots_do_not_converge_along_corridors)
 {
     static const narrowing slots[] = {{BB_UNWRAP_RESIDUAL, BB_FORMAT_E4M3},
@@ -289,7 +289,7 @@ TEST(narrow_slots_do_not_converge_along_corridors)
     }
 }
 
-// A shear whose edges are rejected, in a format of three bits.
+// A shear whose edges are rejected, in a format of three significand bits.
 TEST(a_right_phase_in_few_bits_converges)
 {
     const narrowing what = {BB_UNWRAP_SLOTS, BB_FORMAT_E4M3};
@@ -302,8 +302,8 @@ TEST(a_right_phase_in_few_bits_converges)
     assert_true(report.converged);
 }
 
-// Beyond a step its edges are rejected: in the first least squares they have the mean of their
-// neighbours, by which the true phase is right. Cycles do not find it.
+// Edges across a step are rejected. In the first least-squares solve they have the mean of their
+// neighbours, for which the true phase is the solution. Cycles do not find it.
 TEST(rejected_edges_are_verified_by_their_mean)
 {
     enum { COLUMNS = 96, ROWS = 72 };
@@ -326,8 +326,8 @@ TEST(rejected_edges_are_verified_by_their_mean)
     assert_false(report.converged);
 }
 
-// Nobody knows whether one cycle contracts, and two or three leave errors of several corrections:
-// their phases are verified.
+// One cycle does not show whether cycles contract, and two or three leave errors of several
+// corrections. Such phases are therefore verified.
 TEST(few_cycles_are_verified)
 {
     for (int i = 0; i < 6; ++i) {
@@ -347,8 +347,8 @@ TEST(few_cycles_are_verified)
     }
 }
 
-// Rounding of the solution leaves corrections that do not fall: no reason for conjugate gradients,
-// whose fields would count.
+// Rounding of the solution leaves corrections that do not decrease. This must not start conjugate
+// gradients, whose fields would be counted.
 TEST(rounding_starts_no_conjugate_gradients)
 {
     enum { SIZE = 128 };
@@ -366,7 +366,7 @@ TEST(rounding_starts_no_conjugate_gradients)
     assert_int_equal(report.cycles, first.cycles + 4 * report.reweighted);
 }
 
-// Weights of 128 x 128 points times random powers of `contrast`.
+// Multiplies the weights of 128 x 128 points by random powers of `contrast`.
 static void spread_weights(bb_unwrap_grids *grids, double contrast)
 {
     static float words[128 * 128];
@@ -381,7 +381,7 @@ static void spread_weights(bb_unwrap_grids *grids, double contrast)
     check_ok(bb_unwrap_grids_load(grids));
 }
 
-// Weights of contrast 1e12 between rooms, in single precision: no step gets on.
+// Weights with contrast 1e12 between rooms, in single precision: no step makes progress.
 TEST(a_descent_that_stalls_ends)
 {
     enum { SIZE = 128 };
@@ -425,14 +425,14 @@ TEST(a_verified_run_repeats_its_bits)
     assert_memory_equal(first, map.phase, sizeof first);
 }
 
-// A format whose rounding exceeds a turn and one cycle alone are no solutions.
+// A format whose rounding exceeds one cycle, or a single multigrid cycle, gives no solution.
 TEST(what_is_not_solved_has_not_converged)
 {
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
     autorelease(phase_map) map = phase_map_of(phase_of_freeform, 128, 128, 0.0, 1);
     for (bb_index p = 0; p < 128 * 128; ++p) {
-        map.truth[p] *= 4.0; // e5m2 has steps of more than a turn
+        map.truth[p] *= 4.0; // e5m2 has a spacing of more than one cycle
     }
     config.method.reweight = 0;
     assert_int_equal(unwrap(&map, &config, &report), 0);
@@ -446,7 +446,7 @@ TEST(what_is_not_solved_has_not_converged)
     assert_false(report.converged);
 }
 
-// Weights that follow rounding would have no bound of contrast.
+// Weights that followed rounding would have unbounded contrast.
 TEST(many_reweightings_keep_a_right_phase)
 {
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
@@ -460,7 +460,7 @@ TEST(many_reweightings_keep_a_right_phase)
     assert_true(report.converged);
 }
 
-// Reweighting moves points on the way to the least jumps, and unweighted least squares may be
+// Reweighting moves points on the way to the least cost of jumps; unweighted least squares may be
 // wrong.
 TEST(tears_of_several_turns_are_right)
 {
@@ -476,7 +476,8 @@ TEST(tears_of_several_turns_are_right)
     }
 }
 
-// Much noise: the last phase of these maps has more jumps than one before it, and 90 wrong points.
+// Much noise: the last phase of these maps has a larger cost of jumps than an earlier one, and 90
+// wrong points.
 TEST(the_phase_with_the_least_jumps_is_kept)
 {
     static const uint64_t seeds[] = {11, 23, 35};
@@ -503,7 +504,8 @@ TEST(reweighting_finds_cuts_between_residues)
     config.method.reweight = 0;
     assert_true(unwrap(&map, &config, &report) > 0);
     assert_int_equal(report.reweighted, 0);
-    assert_int_equal(report.cycles, 4); // five where a part of a cycle does less than it should
+    assert_int_equal(report.cycles,
+                     4); // five if a part of a cycle is less effective than it should be
 }
 
 TEST(each_part_has_its_piston)
@@ -524,7 +526,7 @@ TEST(each_part_has_its_piston)
     }
 }
 
-// Wherever it stands in the turn: half a turn off, noise would split the cycles.
+// For any piston within the cycle: half a cycle off, noise would split the cycles.
 TEST(any_piston_is_found)
 {
     enum { PISTONS = 120 };
@@ -539,7 +541,7 @@ TEST(any_piston_is_found)
     }
 }
 
-// The phase differs from the wrapped one by whole turns, exactly in double.
+// The phase differs from the wrapped phase by whole cycles, exactly in double.
 TEST(the_phase_is_congruent)
 {
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
@@ -552,7 +554,7 @@ TEST(the_phase_is_congruent)
     }
 }
 
-// A map and its image give the same cycles: transposed, mirrored, with another piston.
+// A map and its image have the same cycles: transposed, mirrored, with another piston.
 TEST(images_are_unwrapped_alike)
 {
     enum { N = 96 };
@@ -561,7 +563,7 @@ TEST(images_are_unwrapped_alike)
     autorelease(phase_map) map = phase_map_of(phase_of_zernikes, N, N, 0.4, 9);
     autorelease(phase_map) image = phase_map_create(N, N);
     for (bb_index p = 0; p < N * N; ++p) {
-        const bb_index other = (N - 1 - p % N) * N + p / N; // a quarter turn
+        const bb_index other = (N - 1 - p % N) * N + p / N; // rotation by 90 degrees
         image.truth[other] = map.truth[p] + 2.0;
         image.mask[other] = map.mask[p];
     }
@@ -605,7 +607,7 @@ TEST(masks_without_neighbours_have_an_answer)
     bb_unwrap *unwrapper = NULL;
     bb_unwrap_report report;
     autorelease(phase_map) map = phase_map_of(phase_of_bumps, 40, 30, 0.0, 1);
-    for (bb_index p = 0; p < 40 * 30; ++p) { // single points, none beside another
+    for (bb_index p = 0; p < 40 * 30; ++p) { // single points, none adjacent to another
         map.mask[p] = (p % 40 + p / 40) % 2 == 0 && p / 40 != 7;
     }
     assert_int_equal(unwrap(&map, &config, &report), 0);
@@ -615,7 +617,7 @@ TEST(masks_without_neighbours_have_an_answer)
                 "a mask of 40 x 30 without a point: there is no phase to unwrap");
 }
 
-// The last three cases have conjugate gradients, in fp16 those of the verification.
+// The last three cases use conjugate gradients; fp16 uses them in the verification.
 TEST(what_it_takes_is_announced)
 {
     static const bb_format formats[] = {BB_FORMAT_FP32, BB_FORMAT_FP64, BB_FORMAT_FP32,
@@ -674,7 +676,7 @@ TEST(nothing_is_rejected_where_it_is_off)
     assert_true(report.limit_rad == 0.9 && report.rejected_share > 0.3);
 }
 
-// Narrow storage is rounded as precision/ rounds: the phase is made of values of the format.
+// Narrow storage is rounded as in precision/: the phase has values of the format.
 TEST(narrow_storage_holds_values_of_its_format)
 {
     static const bb_format formats[] = {BB_FORMAT_TF32, BB_FORMAT_BF16, BB_FORMAT_FP16};
@@ -694,8 +696,8 @@ TEST(narrow_storage_holds_values_of_its_format)
     }
 }
 
-// Noise of columns and less of rows: samples of both directions count alike, so that the map on its
-// side has the same scale.
+// Large noise of columns and small noise of rows: samples of both directions have equal weight, so
+// the transposed map has the same scale.
 TEST(scales_are_of_both_directions)
 {
     enum { SIZE = 96 };
@@ -717,7 +719,7 @@ TEST(scales_are_of_both_directions)
     check_relative(scales[0], scales[1], 1e-3);
 }
 
-// Each slot in turn stores what is wider or computes in what is wider than the others.
+// Each slot in turn has a wider storage or a wider arithmetic than the others.
 TEST(slots_of_two_precisions_are_right)
 {
     for (int i = 0; i < 2 * BB_UNWRAP_SLOTS; ++i) {
@@ -750,7 +752,7 @@ static void run_on(mask_function in, bb_index reweight, int times, bb_unwrap **u
     phase_map_release(&map);
 }
 
-// Trees are kept over reweightings, until weights differ so much that their bound does not end
+// Trees are reused over reweightings until weights differ so much that their bound does not end
 // conjugate gradients.
 TEST(trees_of_a_bound_are_kept_while_they_are_good)
 {
@@ -766,7 +768,7 @@ TEST(trees_of_a_bound_are_kept_while_they_are_good)
     bb_unwrap_destroy(&unwrapper);
 }
 
-// Bits of a phase do not depend on phases before.
+// Bits of a phase do not depend on earlier phases.
 TEST(trees_of_another_phase_are_not_used)
 {
     bb_unwrap *unwrapper = NULL;
@@ -775,7 +777,7 @@ TEST(trees_of_another_phase_are_not_used)
     bb_unwrap_destroy(&unwrapper);
 }
 
-// Corrections of cycles are no measure there.
+// Corrections of cycles do not measure the error on these masks.
 TEST(winding_pupils_need_no_cycles)
 {
     static const mask_function masks[] = {in_crossed_disc, in_serpentine};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bound of the error of least squares: equal to the error's energy where the mask is a path,
-// never below it elsewhere, and near it on an open map.
+// Error bound of least squares: equal to the error's energy if the mask is a path, never below it
+// otherwise, and close to it on an open map.
 #include "core/thread.h"
 #include "solvers/unwrap/unwrap_descent.h"
 #include "tests/check.h"
 #include "tests/solvers/unwrap/phase_maps.h"
 
-// More points than the ranges that threads sum, 16,384, on a path, too.
+// Also more points on a path than the ranges that threads sum, 16,384.
 enum { COLUMNS = 240, ROWS = 180, POINTS = COLUMNS * ROWS };
 
 // Weights, an error and its residual on a mask.
@@ -25,7 +25,7 @@ static double draw(uint64_t seed, bb_index p)
     return bb_random_uniform(seed, BB_STREAM_SELF_TEST, (uint64_t)p);
 }
 
-// Adds the edge from p to its neighbour to the residual L e; returns its energy.
+// Adds the edge from p to its neighbour to the residual L e; returns the edge's energy.
 static double add_edge(bb_index p, bb_index next, double weight)
 {
     const double difference = made.error[p] - made.error[next];
@@ -88,7 +88,7 @@ static void release(void)
     bb_unwrap_parts_release(&made.parts);
 }
 
-// To and fro, one point wide.
+// A serpentine one point wide.
 static bool in_path(bb_index x, bb_index y)
 {
     return y % 2 == 0 || x == (y % 4 == 1 ? COLUMNS - 1 : 0);
@@ -100,14 +100,14 @@ static bool in_map(bb_index x, bb_index y)
     return true;
 }
 
-// 40 % of the points are missing, so that there are many parts.
+// 40 % of the points are missing, so there are many parts.
 static bool in_sponge(bb_index x, bb_index y)
 {
     return draw(4, y * COLUMNS + x) > 0.4;
 }
 
-// The flow of a residual along a path is unique: the bound is the energy times the resistance of
-// nearly all of its 21,690 points, up to a quarter of an octave and the distance from the middle.
+// The flow of a residual along a path is unique. The bound is the energy times the resistance of
+// almost all of its 21,690 points, up to a quarter of an octave and the distance from the middle.
 TEST(a_path_has_its_energy_as_bound)
 {
     const double energy = make(in_path, 1.0);
@@ -118,7 +118,7 @@ TEST(a_path_has_its_energy_as_bound)
 }
 
 // Energies are never below the error's, also with weights of contrast 1e4 and in many parts; a
-// constant of a part is no residual.
+// constant of a part has no residual.
 TEST(bounds_are_bounds)
 {
     static bool (*const masks[])(bb_index, bb_index) = {in_path, in_map, in_sponge};
@@ -134,7 +134,7 @@ TEST(bounds_are_bounds)
     }
 }
 
-// Trees bound errors with any weights; those for the weights themselves lie nearer.
+// Trees bound errors for any weights; trees for the weights themselves have tighter bounds.
 TEST(trees_of_other_weights_have_bounds)
 {
     const double energy = make(in_map, 1e-4);
@@ -153,7 +153,7 @@ TEST(trees_of_other_weights_have_bounds)
     release();
 }
 
-// Trees of words in fp32 as of those in fp64: weights of 1, and residuals of whole numbers.
+// Trees have the same words in fp32 and fp64: weights of 1, and integer residuals.
 TEST(words_may_be_single)
 {
     static float weights[2][POINTS], residual[POINTS];
@@ -201,12 +201,12 @@ TEST(an_open_map_has_a_near_bound)
     release();
 }
 
-// A wall of weak edges is not crossed where there is another way: the weights of a tree are large.
+// Trees avoid a wall of weak edges if there is another way, because they prefer large weights.
 TEST(trees_prefer_large_weights)
 {
     make(in_map, 1.0);
     const double open = made.bound.widest;
-    // 1e-3 across the columns 29 and 30, but for the last row
+    // 1e-3 between columns 29 and 30, except in the last row
     for (bb_index p = 0; p < POINTS; ++p) {
         set_weights(p, p % COLUMNS == 29 && p / COLUMNS + 1 < ROWS ? 1e-3 : 1.0, 1.0);
     }
@@ -215,7 +215,7 @@ TEST(trees_prefer_large_weights)
     release();
 }
 
-// Edges without weight part points as the mask does: no flow crosses them.
+// Edges without weight separate points as the mask does: no flow crosses them.
 TEST(edges_without_weight_part_points)
 {
     make(in_map, 1.0);

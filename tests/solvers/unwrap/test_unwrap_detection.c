@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/solvers/unwrap/detected.h"
 
-// Weights of steps of a quarter of a turn from 0.
+// Weights of phase steps of a quarter cycle from 0.
 static bb_unwrap_detection_config four_steps(bb_format arithmetic)
 {
     return (bb_unwrap_detection_config){.arithmetic = arithmetic,
@@ -10,7 +10,7 @@ static bb_unwrap_detection_config four_steps(bb_format arithmetic)
                                         .sines = {0.0, -0.5, 0.0, 0.5}};
 }
 
-// All around, at radii from one count to what a camera of 16 bits has, against the C library.
+// All angles, at radii from one count to the maximum of a 16-bit camera, against the C library.
 static void check_angles(bb_format arithmetic, double bound)
 {
     enum { COLUMNS = 1000, ROWS = 5, POINTS = COLUMNS * ROWS };
@@ -42,9 +42,9 @@ TEST(four_frames_give_the_angle)
     check_angles(BB_FORMAT_FP32, 5e-7);
 }
 
-// Neighbours share a word: each of 16 bits in full beside each, in fields of odd and even numbers
-// of pixels. At a window of one pixel the phase is the carrier's, turned where it is darker than
-// the mean.
+// Neighbours share a word: all 16-bit values next to each other, in fields with odd and even
+// numbers of pixels. With a window of one pixel the phase is the carrier's, shifted by half a cycle
+// where the pixel is darker than the mean.
 static void check_halves(bb_index columns, bb_index rows)
 {
     static const uint16_t levels[] = {65535, 0, 32768, 65534, 1, 32767, 65535};

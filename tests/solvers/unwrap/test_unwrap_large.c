@@ -3,7 +3,7 @@
 // The maps of docs/lab/unwrap.md at 1024 x 1024 and 4096 x 4096, in single precision.
 #include "tests/solvers/unwrap/unwrap_context.h"
 
-// Unwraps a map, prints what came out and returns the wrong points; the map is released.
+// Unwraps a map, prints the result and returns the number of wrong points; releases the map.
 static bb_index unwrap(const char *name, phase_map *map)
 {
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
@@ -51,9 +51,9 @@ TEST(jumps_residues_and_holes_are_right)
     }
 }
 
-// Tears that open to several turns; the weights of their edges vanish. Where a slanted one opens by
-// whole turns, wrapped differences across it are smooth: exact least squares leave the same one or
-// two points wrong, scikit-image one or two.
+// Tears that open to several cycles; the weights of their edges vanish. Where a slanted tear opens
+// by whole cycles, wrapped differences across it are smooth: exact least squares has the same one
+// or two wrong points, scikit-image one or two.
 TEST(tears_are_right)
 {
     static const double openings[] = {7.0, 11.0, 15.0};
@@ -66,7 +66,7 @@ TEST(tears_are_right)
     }
 }
 
-// The bar is 60, peers have 62 to 254; some seven points carry noise beyond pi.
+// The limit is 60; other programs have 62 to 254. About seven points have noise beyond pi.
 TEST(noise_of_seven_tenths_is_nearly_right)
 {
     for (uint64_t seed = 1; seed <= 4; ++seed) {

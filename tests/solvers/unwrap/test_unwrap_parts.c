@@ -2,7 +2,7 @@
 #include "solvers/unwrap/unwrap_parts.h"
 #include "tests/check.h"
 
-// Two that meet below, one that meets nothing, one that touches by a corner alone.
+// Two parts that meet below, one that meets nothing, one that touches by a corner only.
 TEST(parts_are_what_neighbours_connect)
 {
     static const char *const drawing = "##.##"
@@ -34,7 +34,7 @@ TEST(parts_are_what_neighbours_connect)
     bb_unwrap_parts_release(&parts);
 }
 
-// Runs are cut at their length and at the end of a part, and hold each point once.
+// Runs are cut at their maximum length and at the end of a part, and contain each point once.
 TEST(runs_cover_every_point_once)
 {
     enum { COLUMNS = 70, ROWS = 50 };
@@ -60,7 +60,8 @@ TEST(runs_cover_every_point_once)
     bb_unwrap_parts_release(&parts);
 }
 
-// Of one part of 70 x 50 points, the second run is points 128 to 255: every fourth one comes first.
+// In one part of 70 x 50 points, the second run is points 128 to 255, reordered so that every
+// fourth one comes first.
 TEST(a_run_begins_with_every_fourth_point)
 {
     enum { COLUMNS = 70, ROWS = 50, QUARTER = BB_UNWRAP_RUN / 4 };
@@ -90,10 +91,10 @@ TEST(a_group_has_so_many_runs)
     bb_unwrap_parts_release(&parts);
 }
 
-// A way of 9 x 5 points to and fro: 8 steps along each of three rows and 2 between two, from a
-// corner to the opposite one. On a staircase no way is longer than the distance. Of two parts the
-// larger detour counts: 8, and 10 from the lower right corner to the end inside. Then ways up and
-// down, and a part beside a point, with as many gaps as it has bends.
+// A serpentine of 9 x 5 points: 8 steps along each of three rows and 2 between two rows, from one
+// corner to the opposite one. On a staircase no path is longer than the distance. The larger detour
+// of two parts counts: 8, and 10 from the lower right corner to the inner end. Then vertical paths,
+// and a part next to a point, with as many gaps as bends.
 TEST(detours_are_longer_than_distances)
 {
     static const struct {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the edges of a run say of each point, and what they leave in doubt.
+// Quality and doubt of each point, from the edges of a run.
 #include "solvers/unwrap/unwrap_quality.h"
 #include "tests/solvers/unwrap/unwrap_context.h"
 
-// Unwraps a map's truth; `quality` [rows][columns] and `doubt` of that run.
+// Unwraps a map's true phase; `quality` [rows][columns] and `doubt` of that run.
 static void judge(phase_map *map, const bb_unwrap_config *config, double *quality,
                   bb_unwrap_doubt *doubt)
 {
@@ -62,7 +62,7 @@ TEST(small_regions_are_noise)
     check_block(3, 0.0);
 }
 
-// A step of 2.9 rad from a column on; from row `end` on it fades away.
+// A step of 2.9 rad from a column on; from row `end` on it decays.
 static void check_step(bb_index end, bb_index reweight, double hanging)
 {
     static double quality[64 * 60];
@@ -76,17 +76,17 @@ static void check_step(bb_index end, bb_index reweight, double hanging)
     }
     judge(&map, &config, quality, &doubt);
     check_close(doubt.hanging_share, hanging, 1e-12, 1.0);
-    assert_true(doubt.steep_share == 0.0); // all of them were rejected
+    assert_true(doubt.steep_share == 0.0); // all edges were rejected
 }
 
 TEST(points_behind_rejected_edges_hang)
 {
     check_step(60, 0, 24.0 / 64.0);
     check_step(60, 12, 24.0 / 64.0);
-    check_step(40, 12, 0.0); // joined below, where it has faded
+    check_step(40, 12, 0.0); // joined below, where the step has decayed
 }
 
-// A spike of 2 rad loses its four edges; a point by itself has none.
+// A spike of 2 rad loses its four edges; an isolated point has none.
 TEST(quality_is_the_mean_weight_of_edges)
 {
     enum { EDGE = 32, SPIKE = 10 * EDGE + 12, ALONE = 31 * EDGE + 31 };
@@ -104,7 +104,7 @@ TEST(quality_is_the_mean_weight_of_edges)
         check_close(quality[beside[i]], 0.75025, 1e-12, 1.0);
     }
     assert_true(quality[0] == 1.0 && quality[ALONE] == 0.0 && isnan(quality[ALONE - 1]));
-    assert_true(doubt.hanging_share == 0.0); // a single point
+    assert_true(doubt.hanging_share == 0.0); // an isolated point
     config.method.reweight = 12;
     judge(&map, &config, quality, &doubt);
     assert_true(quality[SPIKE] < 0.5 && quality[0] > 0.95 && quality[0] <= 1.0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queues, graphs and runs of an unwrapper on CUDA; skipped where there is no such device.
+// Queues, graphs and runs of an unwrapper on CUDA; skipped without such a device.
 #include "tests/solvers/unwrap/queue_cases.h"
 
 static int begin(void)

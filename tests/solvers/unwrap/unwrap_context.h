@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device, the cpu unless said otherwise, and a kernel context on it, for tests of unwrapping:
+// A device, the CPU by default, and a kernel context on it, for tests of unwrapping:
 // TEST_GROUP(.enter = open_context, .leave = close_context, .threads = 2).
 #ifndef BB_TESTS_SOLVERS_UNWRAP_UNWRAP_CONTEXT_H
 #define BB_TESTS_SOLVERS_UNWRAP_UNWRAP_CONTEXT_H
@@ -30,7 +30,7 @@ static inline int close_context(void **state)
     return 0;
 }
 
-/// Wraps the truth of a map, and makes its unwrapper. Owner: the caller.
+/// Wraps the true phase of a map and creates its unwrapper. Owner: the caller.
 static inline bb_unwrap *make_unwrapper(phase_map *map, const bb_unwrap_config *config)
 {
     phase_map_wrap(map);
@@ -39,7 +39,7 @@ static inline bb_unwrap *make_unwrapper(phase_map *map, const bb_unwrap_config *
     return unwrapper;
 }
 
-/// The same, and unwraps it into map->phase.
+/// Creates the unwrapper in the same way, and unwraps the phase into map->phase.
 static inline bb_unwrap *unwrap_map(phase_map *map, const bb_unwrap_config *config,
                                     bb_unwrap_report *report)
 {

@@ -137,7 +137,7 @@ TEST(rows_hold_what_a_step_takes)
     bound_text_release(&bound[1]);
 }
 
-// A half-word that remains free is used by the next number.
+// The next number uses a free half-word, if there is one.
 TEST(whole_numbers_take_half_a_word)
 {
     autocall(bound_text_release) bound_text bound;

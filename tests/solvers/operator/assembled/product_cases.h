@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Assembled products on a device against those of the cpu: they differ by the order of their sums
-// alone, and by fused products where products and sums have one format.
+// Assembled products on a device against those of the CPU. They differ only by the order of their
+// sums, and by fused products if products and sums have the same format.
 #ifndef BB_TESTS_SOLVERS_OPERATOR_ASSEMBLED_PRODUCT_CASES_H
 #define BB_TESTS_SOLVERS_OPERATOR_ASSEMBLED_PRODUCT_CASES_H
 
@@ -72,7 +72,7 @@ static void products_agree_with_the_cpu(void **state)
     assert_int_equal(bb_kernel_context_readied(task->context), 6);
 }
 
-// A second operator of the same formats has nothing compiled, and the matrix may go.
+// A second operator of the same formats compiles nothing, and the matrix may be destroyed.
 static void operators_share_a_kernel(void **state)
 {
     const product_task *task = *state;
@@ -143,7 +143,7 @@ static inline int product_teardown(void **state)
     return 0;
 }
 
-/// A test program of all cases on the first device of a kind, skipped where there is none.
+/// Test program of all cases on the first device of a kind; skipped without such a device.
 static inline int product_cases_on(bb_device_kind kind)
 {
     product_task task = {.device = NULL};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products by a kernel of the language, through CUDA; skipped where there is no such device.
+// Products by a kernel of the language, through CUDA; skipped without such a device.
 #include "tests/solvers/operator/assembled/product_cases.h"
 
 static int run(void)

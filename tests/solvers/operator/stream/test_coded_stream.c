@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The layout that a GPU gets of whole numbers under powers of two, made in the memory of the cpu
-// device.
+// Device layout of integers scaled by powers of two, created in the memory of the CPU device.
 #include "precision/codecs/plane_core.h"
 #include "solvers/operator/coded_operator.h"
 #include "solvers/operator/stream/coded_stream.h"
@@ -9,7 +8,7 @@
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
-enum { ROWS = 5, COLUMNS = 1100 }; // three tiles, the last block cut
+enum { ROWS = 5, COLUMNS = 1100 }; // three tiles, the last block incomplete
 
 static bb_coded_matrix *encoded(const char *text, double *values)
 {
@@ -23,8 +22,8 @@ static bb_status create(const bb_coded_matrix *matrix, bb_coded_stream **out)
     return bb_coded_stream_create(cpu, matrix, 0, bb_coded_matrix_rows(matrix), out);
 }
 
-// Where no largest value of a block rounds past 127 units both codecs have the same numbers, so
-// that one kernel reads both; poisoned blocks too.
+// If no block maximum rounds past 127 units, both codecs have the same numbers and one kernel reads
+// both; also with poisoned blocks.
 TEST(int8_of_mx_lies_as_bfp_of_8_bits)
 {
     static double values[ROWS * COLUMNS];
@@ -64,7 +63,7 @@ TEST(units_below_normal_numbers_are_refused)
     check_ok(create(matrix, &stream));
 }
 
-// Value i of block b of a part of a row in planes of `bits`, as a decoder of plane_core.h sees it.
+// Value i of block b of part of a row in planes of `bits`, as read by a decoder of plane_core.h.
 static int32_t value_in_planes(const unsigned char *part, int bits, int blocks, int b, int row,
                                int i)
 {
@@ -82,8 +81,8 @@ static int32_t value_in_planes(const unsigned char *part, int bits, int blocks, 
     return bb_plane_signed(value, bits);
 }
 
-// Every width of integers: blocks exchanged by the row, chunks in the lanes' order, the step
-// beside.
+// Every integer width: blocks permuted by row, chunks in the order of the lanes, steps stored
+// separately.
 TEST(integers_lie_in_planes)
 {
     static double values[ROWS * COLUMNS];
@@ -118,8 +117,8 @@ TEST(integers_lie_in_planes)
     }
 }
 
-// Quarters of 16 rows together have the width of the widest; those of zeros none, and what limbs do
-// not take is known.
+// Quarters of 16 rows share the width of the widest; quarters of zeros have none. Values too wide
+// for limbs are recognized.
 TEST(quotients_of_a_band_have_one_width)
 {
     enum { MANY = 40 };
@@ -159,7 +158,8 @@ TEST(quotients_of_a_band_have_one_width)
     }
 }
 
-// Rows from a whole band on, so that turns and widths are those of the whole matrix.
+// Rows that start at a band boundary, so that permutations and widths are those of the whole
+// matrix.
 TEST(some_rows_lie_as_in_the_whole_matrix)
 {
     enum { MANY = 40, FIRST = 16, SOME = 20 };
@@ -187,7 +187,8 @@ TEST(some_rows_lie_as_in_the_whole_matrix)
         assert_int_equal(task.rows, SOME);
         const bb_index tiles = (COLUMNS + task.layout.columns - 1) / task.layout.columns;
         for (bb_index i = 0; i < tiles * SOME; ++i) {
-            const bb_index row = i / SOME * MANY + FIRST + i % SOME; // of the whole matrix's rows
+            const bb_index row =
+                i / SOME * MANY + FIRST + i % SOME; // of the rows of the whole matrix
             size_t bytes = (size_t)task.layout.row_bytes;
             size_t source = (size_t)row * bytes;
             size_t target = (size_t)i * bytes;
@@ -209,8 +210,8 @@ TEST(some_rows_lie_as_in_the_whole_matrix)
     }
 }
 
-// Quotients of which some columns' are wide: of tile t where `tiles` has bit t, in columns 700 and
-// 771 of it (of the last tile 7 and 78), of some rows.
+// Quotients with some wide columns: in tile t if `tiles` has bit t, in its columns 700 and 771 (7
+// and 78 in the last tile), in some rows.
 enum { WIDE_ROWS = 37, WIDE_TILES = 9, WIDE_COLUMNS = 8 * 1024 + 300 };
 
 static bool is_wide_row(int row)
@@ -256,7 +257,7 @@ static int32_t quotient_of(const bb_stream_operand *operand, const bb_stream_pla
                : value_in_planes(operand->words + BB_STREAM_UNIT * unit, width, 8, b % 8, row, i);
 }
 
-// Rows of a tile side by side, quarters of a band of one width or none.
+// Rows of a tile are adjacent; quarters of a band have one width or none.
 static void check_places(const bb_stream_place *places, bb_index rows)
 {
     for (bb_index row = 0; row < rows; ++row) {
@@ -277,7 +278,7 @@ static void check_places(const bb_stream_place *places, bb_index rows)
     }
 }
 
-// All tiles of limbs against the quotients: whole or of both parts.
+// All tiles of limbs against the quotients: complete, or as the sum of both parts.
 static void check_parts(const bb_coded_stream *stream, const bb_coded_matrix *matrix, int first)
 {
     const bb_stream_task task = bb_coded_stream_task(stream, BB_STREAM_LIMBS);
@@ -319,7 +320,7 @@ static void check_parts(const bb_coded_stream *stream, const bb_coded_matrix *ma
     assert_int_equal(bb_coded_stream_bytes(stream, BB_STREAM_LIMBS), bytes);
 }
 
-// What other ways to sum read is what it was: words of quotients in rows that are wide.
+// The data read by other summation methods are unchanged: words of quotients in rows that are wide.
 static void check_words(const bb_coded_stream *stream, const bb_coded_matrix *matrix, int first)
 {
     const bb_stream_task task = bb_coded_stream_task(stream, BB_STREAM_RUNS);
@@ -338,7 +339,7 @@ static void check_words(const bb_coded_stream *stream, const bb_coded_matrix *ma
     }
 }
 
-// Rows of all of the matrix and of a part, in the first tile and in the last, which is ragged.
+// Rows of the whole matrix and of a part, in the first tile and in the last, incomplete one.
 TEST(wide_quotients_lie_in_two_parts)
 {
     static double values[WIDE_ROWS * WIDE_COLUMNS];
@@ -358,7 +359,7 @@ TEST(wide_quotients_lie_in_two_parts)
     }
 }
 
-// Whether limbs take a matrix, and with how many upper tiles.
+// True if limbs support a matrix; checks the number of upper tiles.
 static bool takes_limbs(bb_index columns, double *values, bb_index uppers)
 {
     autoptr(bb_coded_stream) stream = NULL;
@@ -376,7 +377,7 @@ TEST(limbs_do_not_take_every_wide_quotient)
     static double values[WIDE_ROWS * WIDE_COLUMNS];
     fill_wide(1U << 2 | 1U << 5, values);
     assert_true(takes_limbs(WIDE_COLUMNS, values, 2));
-    fill_wide(1U << 2 | 1U << 5 | 1U << 6, values); // of 8.3 tiles' columns
+    fill_wide(1U << 2 | 1U << 5 | 1U << 6, values); // of columns of 8.3 tiles
     assert_false(takes_limbs(WIDE_COLUMNS, values, 0));
     fill_wide(1U << 2, values);
     values[30 * WIDE_COLUMNS + 8000] = 0x1p31 - 0x1p15; // an upper part of 2^15
@@ -389,7 +390,7 @@ TEST(limbs_do_not_take_every_wide_quotient)
     assert_false(takes_limbs(4095, values, 0));
 }
 
-// What one launch cuts x for.
+// Matrices that share the limbs of x in one launch.
 TEST(matrices_share_limbs_of_the_same_tiles)
 {
     static const unsigned tiles[] = {0U, 1U << 2, 1U << 5, 1U << 2 | 1U << 5, 1U << 2};
@@ -413,7 +414,7 @@ TEST(matrices_share_limbs_of_the_same_tiles)
     }
 }
 
-// Of as many wide tiles as limbs take, and where all are.
+// For the largest number of wide tiles that limbs support, and for all tiles wide.
 TEST(what_a_matrix_takes_is_planned)
 {
     enum { MANY = 128, ACROSS = 8192 };

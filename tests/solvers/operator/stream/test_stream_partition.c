@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who streams which tiles: every tile of every group once, every place of a group once, over small
-// and large products.
+// Assignment of tiles to blocks: every tile of every group once, every place of a group once, for
+// small and large products.
 #include "solvers/operator/stream/stream_partition_core.h"
 #include "tests/check.h"
 
@@ -66,7 +66,7 @@ TEST(every_tile_and_place_once)
     }
 }
 
-// The slit product: a block's share ends within a piece or two of the others'.
+// The slit product: shares of all blocks differ by at most a piece or two.
 TEST(a_slit_product_is_cut_finely)
 {
     bb_stream_partition fp32 = bb_stream_partition_of(6, 2000, 132);
@@ -76,7 +76,7 @@ TEST(a_slit_product_is_cut_finely)
     assert_true(fp32.fixed * 6 >= 132 && eight_bits.fixed * 6 >= 132);
 }
 
-// Rows with one place are a lane's each; those of a slit, with near two hundred, a warp's.
+// Rows with one place use one lane each; rows of a slit, with almost two hundred places, a warp.
 TEST(lanes_follow_the_places)
 {
     const bb_stream_partition tall = bb_stream_partition_of(3938, 3, 132);
