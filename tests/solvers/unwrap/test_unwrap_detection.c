@@ -42,7 +42,7 @@ TEST(four_frames_give_the_angle)
     check_angles(BB_FORMAT_FP32, 5e-7);
 }
 
-// Neighbours share a word: all 16-bit values next to each other, in fields with odd and even
+// Neighbours share a word: extreme 16-bit values next to each other, in fields with odd and even
 // numbers of pixels. With a window of one pixel the phase is the carrier's, shifted by half a cycle
 // where the pixel is darker than the mean.
 static void check_halves(bb_index columns, bb_index rows)
