@@ -16,8 +16,8 @@ struct bb_engine {
     bb_tile_window *window; ///< used to read tiles of the factors
 };
 
-/// Most severe status of all processes. A process without an error of its own gets a message that
-/// names the failed rank.
+/// Most severe status of all processes. A process that succeeded itself gets a message that names
+/// the failed rank.
 BB_CHECKED bb_status bb_starpu_engine_agree(bb_status status);
 
 /// Implements bb_engine_row.factor.
