@@ -29,9 +29,9 @@ static const bb_kernel device_kernel = {
 struct bb_coded_operator {
     bb_device *device;
     const bb_coded_matrix *matrix; // NULL on a GPU, which has its own copy
-    bb_index first;                // scales of the matrix's rows
-    bb_codec_config config;        // first row in the matrix
-    bb_codec_form form;            // number of rows
+    bb_index first;                // first row in the matrix
+    bb_codec_config config;        // codec of the matrix
+    bb_codec_form form;            // form of its rows
     bb_index rows, columns;        // shape of the operator
     bb_gemv_arithmetic arithmetic;
     bb_index run;

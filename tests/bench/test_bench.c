@@ -256,13 +256,13 @@ TEST(the_program_says_what_it_takes)
     BENCH(0, "usage: bitbudget-bench [NAME ...] [options]\n", "--help");
     BENCH(2, "bitbudget-bench: --list and --datasets measure nothing", "--list", "--quick");
     BENCH(2, "bitbudget-bench: --list and --datasets measure nothing", "--datasets", "-o", "a.h5");
-    BENCH(2, "--size 12, expected rows x columns", "gemv-fp32", "--size", "12", "-o", "a.h5");
-    // Before anything is measured.
-    BENCH(2, "benchmark thermal-step accepts no --size", "gemv-fp32", "thermal-step", "--size",
-          "8x8", "-o", "a.h5");
-    BENCH(2, "benchmark gemv-fp32 accepts no --set", "gemv-fp32", "--set", "large", "-o", "a.h5");
-    BENCH(2, "there is no kernel 'foo'", "gemv-fp32", "kernel-foo-sp-cpu", "-o", "a.h5");
-    BENCH(2, "go with names of benchmarks", "--quick", "--n", "5", "-o", "a.h5");
+    BENCH(2, "--size 12: use ROWSxCOLUMNS", "gemv-fp32", "--size", "12", "-o", "a.h5");
+    // Checked before anything is measured.
+    BENCH(2, "benchmark thermal-step: remove --size", "gemv-fp32", "thermal-step", "--size", "8x8",
+          "-o", "a.h5");
+    BENCH(2, "benchmark gemv-fp32: remove --set", "gemv-fp32", "--set", "large", "-o", "a.h5");
+    BENCH(2, "no kernel is called 'foo'", "gemv-fp32", "kernel-foo-sp-cpu", "-o", "a.h5");
+    BENCH(2, "need names of benchmarks", "--quick", "--n", "5", "-o", "a.h5");
     BENCH(2, "'max.kernel'", "kernel-max-sp-cpu", "--file", "max.kernel", "-o", "max.kernel",
           "--force");
     BENCH(2, "a baseline uses the rows' own sizes", "--compare", "a.yaml", "--n", "5");

@@ -31,8 +31,8 @@ TEST(kernels_are_checked_and_printed)
     expect("bitbudget kernel check scale.kernel T=DP2", 0, "vector of DP2");
     expect("bitbudget kernel check scale.kernel", 2, "scale.kernel:2:15: elementDataType 'T'");
     expect("bitbudget kernel check scale.kernel T=FP", 2, "unknown type 'FP'");
-    expect("bitbudget kernel check scale.kernel T=SP U=DP", 2, "U=DP: the description has no type");
-    expect("bitbudget kernel check scale.kernel T=SP T=DP", 2, "T=DP: T has a type already");
+    expect("bitbudget kernel check scale.kernel T=SP U=DP", 2, "U=DP: no type of the description");
+    expect("bitbudget kernel check scale.kernel T=SP T=DP", 2, "T=DP: T has two types");
     expect("bitbudget kernel check scale.kernel T", 2, "T: expected NAME=TYPE, as T=SP");
     expect("bitbudget kernel check scal.kernel", 2, "scal.kernel:3:");
     assert_non_null(strstr(printed, "bitbudget: kernel 'scal.kernel': 1 problem\n"));
@@ -119,8 +119,9 @@ TEST(kernels_are_run_on_files)
     expect(RUN "c.h5 -p factor=1 --variant fast", 2, "'fast' is not a variant: use words as in");
     expect(RUN "c.h5 -p factor=1 --variant tile8", 2,
            "kernel Scale has no such variant on cpu: tiles must have 16 to 65536 points");
-    expect(RUN "c.h5 -p factor=1 --variant tile64 --reorder", 2, "--variant names the variant");
-    expect(RUN "c.h5 -p factor=1 --deterministic --reorder", 2, "--deterministic is the default");
+    expect(RUN "c.h5 -p factor=1 --variant tile64 --reorder", 2, "--variant selects the variant");
+    expect(RUN "c.h5 -p factor=1 --deterministic --reorder", 2,
+           "--deterministic selects the default");
     expect(RUN "v.h5 -p factor=0.3 --variant tile64", 0, "variant tile64 (given)");
     expect_scaled("v.h5", 0.3);
     expect_text("v.h5", "variant", "tile64");
@@ -193,9 +194,9 @@ TEST(kernels_are_tuned)
            "torn.yaml:1");
     expect("bitbudget kernel run add T=DP --in max.h5 --wisdom none.yaml -o no.h5", 3,
            "'none.yaml' has no records");
-    expect("bitbudget tune ad", 2, "there is no kernel 'ad'; did you mean add?");
-    expect("bitbudget tune add --type HP", 2, "--type HP, expected SP or DP");
-    expect("bitbudget tune add --set tiny", 2, "--set tiny, expected some of seed, large");
+    expect("bitbudget tune ad", 2, "no kernel is called 'ad'; did you mean add?");
+    expect("bitbudget tune add --type HP", 2, "--type HP: use SP or DP");
+    expect("bitbudget tune add --set tiny", 2, "--set tiny: use seed, large");
     expect("bitbudget tune add --wisdom torn.yaml", 2, "torn.yaml:1");
     expect("bitbudget kernel explain add T=SP --set A=1", 2, "--set gives no size of B");
     expect("bitbudget kernel explain add T=SP --set D=1", 2, "has no object D");
@@ -256,9 +257,8 @@ TEST_FULL(kernels_of_the_users_are_tuned)
     write_text("pick.kernel", "kernel Pick (start: vector INT32; a, b: vector T)\nfor r in b.size\n"
                               "  b[r] = a[start[r]]\n");
     expect("bitbudget tune pick.kernel T=DP --wisdom own.yaml --set start=60,a=50,b=40", 0,
-           "elements of start and other integers are random, from 0 to 49; --in FILE.h5");
-    expect("bitbudget tune scale.kernel T=DP U=SP --set a=9,b=9", 2,
-           "U=SP: the description has no type");
+           "elements of start and other integers are random from 0 to 49; --in FILE.h5");
+    expect("bitbudget tune scale.kernel T=DP U=SP --set a=9,b=9", 2, "U=SP: no type of the descr");
     expect("bitbudget tune scale.kernel --set a=9,b=9", 2, "elementDataType 'T' is no type");
     expect("bitbudget tune scale.kernel T=DP", 2,
            "set its sizes in columns x rows, as --set a=2048,");
