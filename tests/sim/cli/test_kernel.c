@@ -31,7 +31,7 @@ TEST(kernels_are_checked_and_printed)
     expect("bitbudget kernel check scale.kernel T=DP2", 0, "vector of DP2");
     expect("bitbudget kernel check scale.kernel", 2, "scale.kernel:2:15: elementDataType 'T'");
     expect("bitbudget kernel check scale.kernel T=FP", 2, "unknown type 'FP'");
-    expect("bitbudget kernel check scale.kernel T=SP U=DP", 2, "U=DP: no type of the description");
+    expect("bitbudget kernel check scale.kernel T=SP U=DP", 2, "U=DP: the description has no type");
     expect("bitbudget kernel check scale.kernel T=SP T=DP", 2, "T=DP: T has two types");
     expect("bitbudget kernel check scale.kernel T", 2, "T: expected NAME=TYPE, as T=SP");
     expect("bitbudget kernel check scal.kernel", 2, "scal.kernel:3:");
@@ -258,7 +258,8 @@ TEST_FULL(kernels_of_the_users_are_tuned)
                               "  b[r] = a[start[r]]\n");
     expect("bitbudget tune pick.kernel T=DP --wisdom own.yaml --set start=60,a=50,b=40", 0,
            "elements of start and other integers are random from 0 to 49; --in FILE.h5");
-    expect("bitbudget tune scale.kernel T=DP U=SP --set a=9,b=9", 2, "U=SP: no type of the descr");
+    expect("bitbudget tune scale.kernel T=DP U=SP --set a=9,b=9", 2,
+           "U=SP: the description has no type");
     expect("bitbudget tune scale.kernel --set a=9,b=9", 2, "elementDataType 'T' is no type");
     expect("bitbudget tune scale.kernel T=DP", 2,
            "set its sizes in columns x rows, as --set a=2048,");
