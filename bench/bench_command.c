@@ -231,7 +231,7 @@ const bb_command bb_bench_command = {
     "Kernels use tuned variants, if any.",
     .words = {{"list", "print the names"},
      {"size", "for gemv: rows x columns, such as 9728x9728; random values unless 128 divides the columns"},
-     {"set", "for kernel: seed, large, odd or small; for factorizations by panels: decay, random or covariance"},
+     {"set", "for kernel: published, large, odd or small; for factorizations by panels: decay, random or covariance"},
      {"energy", "measure energy: repeat each until a counter resolves it (NVML, RAPL)"},
      {"output", "result file; default outputs/bench.h5"},
      {"device", "auto, cpu (skips rows of GPUs) or cuda; default auto"},

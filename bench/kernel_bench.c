@@ -188,8 +188,8 @@ done:
     return status;
 }
 
-// Chooses kernel, type and set from a row's name: the set of --set, else `large`, or `seed` for a
-// compute-bound kernel; in a quick run `small`.
+// Chooses kernel, type and set from a row's name: the set of --set, else `large`, or `published`
+// for a compute-bound kernel; in a quick run `small`.
 static bb_status choose(const char *name, const bb_bench_setup *setup, kernel_run *run)
 {
     bb_status status = BB_OK;
@@ -206,7 +206,7 @@ static bb_status choose(const char *name, const bb_bench_setup *setup, kernel_ru
     BB_TRY(bb_kernel_manager_find(is_grid ? "spmv" : kernel, &run->manager));
     const bb_benchmark_set *sets = run->manager->sets;
     int set = is_grid                          ? BB_BENCHMARK_ODD
-              : run->manager->is_compute_bound ? BB_BENCHMARK_SEED
+              : run->manager->is_compute_bound ? BB_BENCHMARK_PUBLISHED
                                                : BB_BENCHMARK_LARGE;
     if (setup->set != NULL) {
         for (set = 0; set < BB_BENCHMARK_COUNT && strcmp(sets[set].name, setup->set) != 0; ++set) {

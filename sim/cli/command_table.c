@@ -224,8 +224,8 @@ static const bb_command table[] = {
                   "it"},
       {"variant", "for run and source: variant in the notation of explain, or default"},
       {"deterministic", "for run and explain: use the default variant, ignore measurements"},
-      {"set", "for explain: seed, large, odd or small, or sizes: A=2048x1024,b=2048; default "
-              "seed"}}},
+      {"set", "for explain: published, large, odd or small, or sizes: A=2048x1024,b=2048; default "
+              "published"}}},
     {"prebuild", bb_command_prebuild,
      {BB_OPTION_OUTPUT, BB_OPTION_THREADS, BB_OPTION_LEVEL},
      0, INTPTR_MAX, BB_OPERAND_CONFIG,
@@ -263,7 +263,7 @@ static const bb_command table[] = {
                  "with --for: default 60, for kernels only"},
       {"output", "with --for: study to write; default STUDY-tuned.yaml here"},
       {"device", "cpu (default), opencl or cuda"},
-      {"set", "seed, large, odd and small, separated by commas; default the first three, for "
+      {"set", "published, large, odd and small, separated by commas; default the first three, for "
               "gemm on a processor without large; for FILE: sizes of all its objects"},
       {"in", "for FILE: HDF5 file with a dataset for each object"},
       {"parameter", "for FILE: value of a Parameter; default 1"},

@@ -104,7 +104,7 @@ static const bb_option table[] = {
      .words = "file", .group = BB_OPTION_WISDOM, TEXT(kernel.wisdom)},
     {"reorder", NULL, "try also variants with another order of summation; the last bits differ",
      .group = BB_OPTION_WISDOM, FLAG(kernel.reorder)},
-    {"set", "SET", "benchmark data: seed, large, odd or small", .words = "seed large odd small",
+    {"set", "SET", "benchmark data: published, large, odd or small", .words = "published large odd small",
      .group = BB_OPTION_WISDOM, TEXT(kernel.set)},
     {"compare", "FILE", "compare ratios with the baseline FILE; exit code 1 if one is slower by "
                         "more than its spread and 5 %; without names, all rows of FILE",

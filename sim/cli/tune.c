@@ -164,10 +164,11 @@ static bb_status refuse_own_options(const work *self)
     const char *name = options->operand_count > 0 ? options->operands[0] : NULL;
     BB_REQUIRE(name != NULL || (!has_sizes(options) && options->kernel.input == NULL), BB_INVALID,
                "sizes (--set A=2048x1024,...) and --in need a single kernel; name its file");
-    BB_REQUIRE(!has_sizes(options) && options->kernel.input == NULL, BB_INVALID,
-               "%s has its own benchmark data: --set accepts seed, large, odd and small; use sizes "
-               "or --in with a kernel file such as %s",
-               name, find_manager(name)->file);
+    BB_REQUIRE(
+        !has_sizes(options) && options->kernel.input == NULL, BB_INVALID,
+        "%s has its own benchmark data: --set accepts published, large, odd and small; use sizes "
+        "or --in with a kernel file such as %s",
+        name, find_manager(name)->file);
     BB_REQUIRE(options->kernel.parameters.count == 0, BB_INVALID,
                "-p needs a kernel file; the benchmark data of named kernels include parameters");
 done:
@@ -232,9 +233,9 @@ done:
 static bb_status read_sets(work *self)
 {
     bb_status status = BB_OK;
-    static const char *const names[BB_BENCHMARK_COUNT] = {"seed", "large", "odd", "small"};
+    static const char *const names[BB_BENCHMARK_COUNT] = {"published", "large", "odd", "small"};
     const char *place =
-        self->options->kernel.set != NULL ? self->options->kernel.set : "seed,large,odd";
+        self->options->kernel.set != NULL ? self->options->kernel.set : "published,large,odd";
     while (*place != '\0') {
         const size_t length = strcspn(place, ",");
         int found = 0;
@@ -243,7 +244,7 @@ static bb_status read_sets(work *self)
             ++found;
         }
         BB_REQUIRE(found < BB_BENCHMARK_COUNT, BB_INVALID,
-                   "--set %.80s: use seed, large, odd, small, separated by commas",
+                   "--set %.80s: use published, large, odd, small, separated by commas",
                    self->options->kernel.set);
         self->has_set[found] = true;
         place += length + (place[length] == ',');
@@ -268,7 +269,7 @@ done:
 }
 
 // True if a set is tuned. A launch of the large matrix product takes many seconds on a processor
-// and gives no more information than the set `seed`, so that it needs an explicit request.
+// and gives no more information than the set `published`, so that it needs an explicit request.
 static bool is_selected(const work *self, const bb_kernel_manager *manager, int set)
 {
     return self->has_set[set] &&

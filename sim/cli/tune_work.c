@@ -116,7 +116,7 @@ static bb_status add_row(bb_tune_work *self, const char *type, const bb_tuning_o
     bb_text row = {0};
     char variant[BB_CHOICE_TEXT_BYTES];
     bb_choice_write(&best->choice, variant);
-    BB_TRY(bb_text_add(&row, "%-19s %-4s %-6s ", self->kernel, type, self->set.name));
+    BB_TRY(bb_text_add(&row, "%-19s %-4s %-9s ", self->kernel, type, self->set.name));
     if (found != NULL) {
         BB_TRY(bb_text_add(&row, "%5d %5d %5d  ", found->tried + found->recalled, found->right,
                            found->failed));
@@ -140,8 +140,8 @@ done:
 
 static bb_status skip(bb_tune_work *self, const char *type, const char *why)
 {
-    bb_log_info("%-19s %-4s %-6s %s", self->kernel, type, self->set.name, why);
-    return bb_text_add(&self->table, "%-19s %-4s %-6s %s\n", self->kernel, type, self->set.name,
+    bb_log_info("%-19s %-4s %-9s %s", self->kernel, type, self->set.name, why);
+    return bb_text_add(&self->table, "%-19s %-4s %-9s %s\n", self->kernel, type, self->set.name,
                        why);
 }
 
@@ -235,7 +235,7 @@ bb_status bb_tune_work_create_tuning(bb_tune_work *self, const bb_tuning_subject
 void bb_tune_work_print(const bb_tune_work *self)
 {
     if (self->table.length > 0) {
-        (void)printf("%-19s %-4s %-6s %5s %5s %5s  %-32s %10s %8s %s\n%s", "kernel", "type", "set",
+        (void)printf("%-19s %-4s %-9s %5s %5s %5s  %-32s %10s %8s %s\n%s", "kernel", "type", "set",
                      "tried", "right", "wrong", "best", "ms", "GB/s", "x default",
                      bb_text_string(&self->table));
         (void)fflush(stdout);

@@ -61,8 +61,8 @@ static bb_status set_benchmark_sizes(const char *text, const char *path, const b
     for (int i = 0; i < BB_BENCHMARK_COUNT; ++i) {
         set = strcmp(manager->sets[i].name, text) == 0 ? &manager->sets[i] : set;
     }
-    BB_REQUIRE(set != NULL, BB_INVALID, "--set %.80s, expected seed, large, odd or small, or sizes",
-               text);
+    BB_REQUIRE(set != NULL, BB_INVALID,
+               "--set %.80s, expected published, large, odd or small, or sizes", text);
     for (int i = 0; i < program->object_count; ++i) {
         const bb_benchmark_object *object = bb_kernel_manager_object(set, program->objects[i].name);
         BB_REQUIRE(object != NULL, BB_INVALID, "set %s has no object %s", text,
@@ -549,7 +549,7 @@ bb_status bb_object_file_find(const char *file, const char *set, const char *ker
     }
     BB_TRY(BB_ZEROED(program->object_count + 1, &out->objects));
     out->count = program->object_count;
-    BB_TRY(find_sizes(set != NULL ? set : "seed", kernel, program, out->objects));
+    BB_TRY(find_sizes(set != NULL ? set : "published", kernel, program, out->objects));
 done:
     return status;
 }

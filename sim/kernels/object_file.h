@@ -26,7 +26,7 @@ BB_CHECKED bb_status bb_object_file_read(const char *path, const bb_program *pro
 void bb_object_file_release(bb_object_file_data *data);
 
 /// Finds objects of a file or, without elements, of given sizes: `set` is "A=2048x1024,b=2048", or
-/// the name of a set of the benchmark data of file `kernel`; NULL: "seed". Errors: those of
+/// the name of a set of the benchmark data of file `kernel`; NULL: "published". Errors: those of
 /// bb_object_file_read, BB_INVALID (both given; no such set or object, an object without sizes, not
 /// a number).
 BB_CHECKED bb_status bb_object_file_find(const char *file, const char *set, const char *kernel,

@@ -12,7 +12,7 @@ enum { BB_MANAGER_OBJECTS = 6, BB_MANAGER_TYPES = 4, BB_MANAGER_PARAMETERS = 4 }
 /// Sets of every manager: as in Beier; larger than all caches; another shape; for tests. The mixed
 /// product has the shapes of Bamakhrama et al.: wide, square, tall.
 typedef enum bb_benchmark_size {
-    BB_BENCHMARK_SEED,
+    BB_BENCHMARK_PUBLISHED,
     BB_BENCHMARK_LARGE,
     BB_BENCHMARK_ODD,
     BB_BENCHMARK_SMALL,
@@ -34,7 +34,7 @@ typedef enum bb_sparsity {
 } bb_sparsity;
 
 typedef struct bb_benchmark_set {
-    const char *name; ///< "seed", "large", "odd", "small"
+    const char *name; ///< "published", "large", "odd", "small"
     bb_benchmark_object objects[BB_MANAGER_OBJECTS];
     bb_sparsity sparsity;
 } bb_benchmark_set;

@@ -3,7 +3,7 @@
 """The benchmark kernels in Triton, tuned on the GPU here, and in PyTorch: kernels.py [--csv FILE].
 
 Peers of `bitbudget-bench kernel-*-cuda`: the same kernels on the same data in the same sizes (the sets
-of solvers/kernels/kernel_manager.c; gemm at the seed's 1024, else the large ones), with the same count
+of solvers/kernels/kernel_manager.c; gemm at the published 1024, else the large ones), with the same count
 of bytes: every element once each way. Each kernel is written as Triton's tutorials write it and tried in
 every configuration of its list; one whose result is not PyTorch's in double precision does not count.
 The best configuration, PyTorch's own operation and a copy are then measured by turns, by events on the

@@ -196,7 +196,7 @@ TEST(kernels_are_tuned)
            "'none.yaml' has no records");
     expect("bitbudget tune ad", 2, "no kernel is called 'ad'; did you mean add?");
     expect("bitbudget tune add --type HP", 2, "--type HP: use SP or DP");
-    expect("bitbudget tune add --set tiny", 2, "--set tiny: use seed, large");
+    expect("bitbudget tune add --set tiny", 2, "--set tiny: use published, large");
     expect("bitbudget tune add --wisdom torn.yaml", 2, "torn.yaml:1");
     expect("bitbudget kernel explain add T=SP --set A=1", 2, "--set gives no size of B");
     expect("bitbudget kernel explain add T=SP --set D=1", 2, "has no object D");
@@ -204,7 +204,8 @@ TEST(kernels_are_tuned)
     write_text("scale.kernel", scale_text);
     expect("bitbudget kernel explain scale.kernel T=SP", 2, "has no benchmark data");
     expect("bitbudget kernel check add T=SP --variant tile64", 2, "--variant needs kernel run");
-    expect("bitbudget kernel run add" ADD " -o no.h5 --set seed", 2, "--set needs kernel explain");
+    expect("bitbudget kernel run add" ADD " -o no.h5 --set published", 2,
+           "--set needs kernel explain");
     expect("bitbudget kernel source add T=SP --variant tile64", 0, "void bb_body(");
     expect("bitbudget kernel source add T=SP --wisdom w.yaml", 2, "need kernel run or explain");
     assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);

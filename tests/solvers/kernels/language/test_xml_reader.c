@@ -12,7 +12,7 @@
     "<Children>\n"
 #define TAIL "</Children>\n<Connections/>\n</ParallelAlgorithm>\n"
 
-TEST(listing_2_of_the_seed_is_read)
+TEST(published_listing_2_is_read)
 {
     autorelease(bb_text) text = {0};
     add_kernel_file("configs/kernels/listing2.xml", &text);
