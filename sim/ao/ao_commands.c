@@ -63,7 +63,7 @@ const void *bb_ao_commands_resident(const bb_tomography *problem,
     return r;
 }
 
-// Nothing is made twice.
+// Covariance of a target in commands, computed on the first call only.
 static bb_status make_truth(bb_ao_commands *self, bb_index target)
 {
     bb_status status = BB_OK;
@@ -148,12 +148,12 @@ void bb_ao_commands_product(bb_ao_commands *self, const bb_ao_evaluation *evalua
                             bb_residual_task *out)
 {
     const bb_index actuators = self->problem->commands->stack.actuator_count;
-    self->nothing = (bb_matrix_source){.rows = actuators,
-                                       .columns = self->problem->cmm->columns,
-                                       .name = "nothing",
-                                       .unit = "V arcsec",
-                                       .fill = fill_nothing};
-    *out = (bb_residual_task){.ctm = &self->nothing, .r = evaluation->r[0], .rows = actuators};
+    self->zeros = (bb_matrix_source){.rows = actuators,
+                                     .columns = self->problem->cmm->columns,
+                                     .name = "nothing",
+                                     .unit = "V arcsec",
+                                     .fill = fill_nothing};
+    *out = (bb_residual_task){.ctm = &self->zeros, .r = evaluation->r[0], .rows = actuators};
 }
 
 bb_status bb_ao_commands_shake(const bb_tomography *problem, bb_index target, bb_residual_kind kind,
@@ -162,8 +162,8 @@ bb_status bb_ao_commands_shake(const bb_tomography *problem, bb_index target, bb
     bb_status status = BB_OK;
     const bb_index rows = bb_residual_task_rows(task);
     const bb_index size = bb_residual_task_size(task);
-    double *made = NULL;      // [rows][2] by r
-    double *estimated = NULL; // [q][2]
+    double *made = NULL;      // [rows][2] tilt estimated by r
+    double *estimated = NULL; // [q][2] tilt after the weights
     if (rms_arcsec == 0.0) {
         goto done;
     }
@@ -189,13 +189,13 @@ typedef struct actuator_row {
 static const bb_output actuator_rows[] = {
     {"actuator", "actuator", "1", "index of the actuator: row of R",
      .member = offsetof(actuator_row, index)},
-    {"mirror", "actuator", "1", "index of its mirror, 0 of a target's own",
+    {"mirror", "actuator", "1", "index of its mirror; 0 for a target's own mirror",
      .member = offsetof(actuator_row, mirror)},
-    {"height_m", "actuator", "m", "height of the mirror's conjugate",
+    {"height_m", "actuator", "m", "conjugate height of the mirror",
      .member = offsetof(actuator_row, height_m)},
-    {"x_m", "actuator", "m", "place on the conjugate, from the axis",
+    {"x_m", "actuator", "m", "position on the conjugate, relative to the axis",
      .member = offsetof(actuator_row, x_m)},
-    {"y_m", "actuator", "m", "place on the conjugate, from the axis",
+    {"y_m", "actuator", "m", "position on the conjugate, relative to the axis",
      .member = offsetof(actuator_row, y_m)},
 };
 
@@ -256,8 +256,8 @@ bb_status bb_ao_commands_check(const bb_ao_study *study, const bb_config *config
     const bool together = study->correction == (int)BB_AO_CORRECTION_MCAO;
     BB_TRY(bb_study_refuse(!together && pipelines[reference].stored == (int)BB_STORED_COMMANDS,
                            config, problems,
-                           "pipelines[%td].operator: commands, expected slopes: the noise of the "
-                           "reference is given in slopes",
+                           "pipelines[%td].operator: commands, expected slopes: the noise term of "
+                           "the reference is defined for slopes",
                            reference));
 done:
     return status;

@@ -8,7 +8,7 @@
 
 enum { NAME_BYTES = 64 };
 
-// An estimate that outlives its pipeline.
+// Copy of an estimate that outlives its pipeline.
 typedef struct estimate {
     double *values; // [m][n]
     bb_view view;
@@ -35,23 +35,24 @@ static void release(void *object)
     BB_RELEASE(&all);
 }
 
-// Factored matrix and its low-rank part: Cmm = Cmm_core + U diag(w) U^T. Weights without
-// a bound have no number and are left out.
+// Factored matrix and low-rank part: Cmm = Cmm_core + U diag(w) U^T. Infinite weights cannot be
+// written and are left out.
 static bb_status add_parts(operands *all, bb_results *results)
 {
     bb_status status = BB_OK;
     const bb_tilt_vectors *tilts = &all->problem->tilts;
     const bb_index n = all->problem->cmm_core->rows;
-    BB_TRY(bb_results_operator(results, "Cmm_core",
-                               "covariance of the measurements that is factored",
-                               all->problem->cmm_core));
+    BB_TRY(bb_results_operator(
+        results, "Cmm_core",
+        "covariance of the measurements, without its low-rank part; the matrix that is factored",
+        all->problem->cmm_core));
     if (tilts->columns == 0) {
         goto done;
     }
     all->vectors_view = bb_view_matrix(tilts->vectors, n, tilts->columns);
     all->vectors = bb_matrix_source_dense(&all->vectors_view, "U", "1");
     BB_TRY(bb_results_operator(results, "Cmm_low_rank",
-                               "columns U of what Cmm has beside Cmm_core, U diag(w) U^T",
+                               "columns U of the low-rank part of Cmm, U diag(w) U^T",
                                &all->vectors));
     if (bb_outcome_first_non_finite(tilts->variance, tilts->columns) < 0) {
         all->weights_view = bb_view_matrix(tilts->variance, tilts->columns, 1);
@@ -88,7 +89,7 @@ done:
     return status;
 }
 
-// "reconstructor of pipeline sp, target 1"; one that corrects all targets says so.
+// Long name of an estimate, such as "reconstructor of pipeline sp, target 1".
 static void name_estimate(const bb_ao_evaluation *evaluation, bool together, bb_index target,
                           size_t size, char *out)
 {
@@ -119,7 +120,7 @@ static bb_status add_estimates(operands *all, bb_index pipelines, bb_ao_evaluati
         estimate *kept = &all->estimates[all->count];
         if (evaluation->common.outcome.kind != BB_OUTCOME_OK ||
             evaluation->r[i % targets] == NULL) {
-            continue; // what a pipeline that failed leaves is no reconstructor
+            continue; // a failed pipeline has no reconstructor
         }
         kept->values = evaluation->r[i % targets];
         evaluation->r[i % targets] = NULL;
@@ -150,7 +151,7 @@ static bb_status run(void *part_work, bb_results *results)
         goto done;
     }
     BB_TRY(BB_ZEROED(1, &all));
-    bb_ao_scoring_release(&work->scoring); // it projects by the problem
+    bb_ao_scoring_release(&work->scoring); // its projection uses the problem
     all->problem = work->problem;
     work->problem = NULL;
     BB_TRY(bb_results_own(results, all, release));
@@ -169,8 +170,8 @@ done:
     return status;
 }
 
-// The operators that the command line names. The problem and the estimates move into the results,
-// which keep them until the file is written: the last part.
+// Operators named on the command line. The last part: the problem and the estimates move into the
+// results, which own them until the file is written.
 const bb_part bb_ao_dump_part = {
     .name = "operators",
     .run = run,

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// An array of numbers, which are NaN where a failed pipeline has none.
+// Array of an evaluation; NaN where a failed pipeline has no value.
 typedef struct numbers {
     double **values;
     bb_index count;
@@ -126,22 +126,23 @@ double bb_ao_evaluation_headline(const bb_ao_evaluation *evaluation)
 
 static const char title[] = "/results, ao";
 
-// The headline of a pipeline: first target and wavelength.
+// Headline results of a pipeline, for the first target and wavelength.
 typedef struct headline {
     double strehl, loss, residual_m;
 } headline;
 
 static const bb_output headlines[] = {
     {"strehl", "pipeline", "1", "Strehl ratio, first target and wavelength",
-     .note = "by the study's `score` and `error_terms`; the root attribute "
-             "`price_note` lists its terms, the attribute `definition` defines them",
+     .note = "depends on the study's `score` and `error_terms`; the root attribute `price_note` "
+             "lists its terms, the attribute `definition` defines them",
      .member = offsetof(headline, strehl)},
-    {"strehl_loss", "pipeline", "1", "price: Strehl ratio of the reference minus this one's",
+    {"strehl_loss", "pipeline", "1",
+     "loss: Strehl ratio of the reference minus that of the pipeline",
      .member = offsetof(headline, loss)},
     {"residual_rms_nm", "pipeline", "nm",
-     "rms of the residual wavefront that strehl has, first target",
-     .note = "error terms included, over the pupil without piston; `score: stationary`, the root "
-             "of the stationary variance",
+     "rms of the residual wavefront behind `strehl`, first target",
+     .note = "includes the error terms, over the pupil without piston; with `score: stationary` "
+             "the root of the stationary variance",
      .member = offsetof(headline, residual_m), .scale = 1e9},
 };
 
@@ -169,13 +170,12 @@ static const bb_output_table axes_outputs = {
 static const bb_output details[] = {
     {"strehl_by", BY_DIRECTION, "1", "Strehl ratio", .member = offsetof(bb_ao_evaluation, strehl)},
     {"residual_rms_by_nm", "pipeline, target", "nm",
-     "rms of the residual wavefront that strehl_by has",
+     "rms of the residual wavefront behind `strehl_by`",
      .member = offsetof(bb_ao_evaluation, residual_m), .scale = 1e9},
     {"residual_trace_arcsec2", "pipeline, target", "arcsec^2",
      "trace of the residual covariance of slopes",
-     .note =
-         "linear in the error of a stored reconstructor; NaN with `operator: "
-         "commands`, and where a GPU scores commands because no pipeline stores its reconstructor",
+     .note = "linear in the error of a stored reconstructor; NaN with `operator: commands`, and "
+             "where a GPU scores in commands because no pipeline stores its reconstructor",
      .member = offsetof(bb_ao_evaluation, trace_arcsec2)},
     {"psf", "pipeline, psf_y, psf_x", "1",
      "long-exposure point spread, 1 at the diffraction-limited peak; first target and wavelength",
@@ -191,7 +191,7 @@ static const bb_output_table details_outputs = {
 static const bb_output pixel_rows[] = {
     {"pixel_y", "pixel_y", "1", .long_name = "pixels from the optical axis"},
     {"pixel_x", "pixel_x", "1", .long_name = "pixels from the optical axis"},
-    {"psf_pixel_mas", "target, wavelength", "mas", .long_name = "width of a pixel of an image"},
+    {"psf_pixel_mas", "target, wavelength", "mas", .long_name = "pixel width of an image"},
     {"psf_target_<t>", "pipeline, wavelength, pixel_y, pixel_x", "1",
      "long-exposure point spread of target t, 1 at the diffraction-limited peak",
      .note = "central 128 x 128 pixels"},
@@ -209,7 +209,7 @@ static const bb_output_table boxes_outputs = {
 
 static const bb_output ensquared[] = {
     {"ensquared_energy", BY_DIRECTION ", ensquared_box", "1",
-     "share of the energy in a box on the axis",
+     "fraction of the energy in a box on the axis",
      .note = "NaN for a box wider than the image's period",
      .member = offsetof(bb_ao_evaluation, ensquared)},
 };
@@ -228,20 +228,20 @@ static const bb_output by_frames[] = {
 
 static const bb_output_table by_frames_outputs = {
     .title = title,
-    .when = "With `monte_carlo.frames` or `time_domain.frames`, whatever `score` is:",
+    .when = "With `monte_carlo.frames` or `time_domain.frames`, for either `score`:",
     .group = "results",
     .axes = "pipeline",
     BB_OUTPUT_ROWS(by_frames)};
 
 static const bb_output with_terms[] = {
     {"strehl_pairs_whole", BY_DIRECTION, "1", "Strehl ratio with error terms, by pairs of points",
-     .note = "absent without any", .member = offsetof(bb_ao_evaluation, pairs_with_terms)},
+     .note = "only with error terms", .member = offsetof(bb_ao_evaluation, pairs_with_terms)},
 };
 
 static const bb_output_table with_terms_outputs = {
     .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(with_terms)};
 
-// Which residual the scores are of, beside their numbers.
+// Attribute `definition` of every score: its residual.
 static bb_status define_scores(const bb_ao_study *study, bb_results *results)
 {
     static const char *const scores[] = {
@@ -304,7 +304,7 @@ static bb_status publish_axes(const bb_ao_study *study, const bb_tomography *pro
     const double width_mas = pixel_mas(study, problem, 0, 0);
     const bb_index targets = study->targets.count;
     const bb_target_config *target = study->targets.items;
-    double *directions = NULL; // [2][targets]
+    double *directions = NULL; // [2][targets] x, then y
     double offsets[EDGE];
     for (int i = 0; i < EDGE; ++i) {
         offsets[i] = width_mas * ((double)i - 0.5 * EDGE);
@@ -333,7 +333,7 @@ static bb_status publish_over_pipelines(const bb_output_table *table, const bb_a
                                            study->pipelines.count, NULL, results);
 }
 
-// Optional results.
+// Publishes the results of optional keys.
 static bb_status publish_extras(const bb_ao_study *study, const bb_tomography *problem,
                                 const bb_ao_evaluation *evaluations, bb_results *results)
 {
@@ -361,18 +361,18 @@ static bb_status publish_note(const bb_ao_study *study, bb_results *results)
     const bool lag = terms->frame_delay_ms > 0.0;
     const bool shake = terms->shake_arcsec > 0.0;
     const bool whole = study->score == (int)BB_SCORE_PAIRS && bb_ao_whole_applies(study);
-    char held[128];
+    char included[128];
     char missing[64];
     char note[320];
-    (void)snprintf(held, sizeof held, "tomography and noise%s%s%s%s",
-                   terms->fitting ? ", the guide stars' aliasing, fitting" : "",
+    (void)snprintf(included, sizeof included, "tomography and noise%s%s%s%s",
+                   terms->fitting ? ", aliasing of the guide stars, fitting" : "",
                    terms->aliasing ? ", aliasing of one sensor" : "", lag ? ", lag" : "",
                    shake ? ", shake" : "");
     (void)snprintf(missing, sizeof missing, "%s%s%s", terms->fitting ? "" : "fitting, ",
                    terms->fitting || terms->aliasing ? "" : "aliasing, ", lag ? "" : "lag, ");
-    const int kept = (int)strlen(missing) - 2; // without the last comma
+    const int kept = (int)strlen(missing) - 2; // drops the final comma
     (void)snprintf(note, sizeof note, "strehl and residual (score: %s) include %s%s%s%.*s",
-                   bb_score_names[study->score], held,
+                   bb_score_names[study->score], included,
                    whole                   ? " and their correlations"
                    : terms->fitting || lag ? " as independent of each other"
                                            : "",
@@ -380,7 +380,7 @@ static bb_status publish_note(const bb_ao_study *study, bb_results *results)
     return bb_results_note(results, "", "price_note", note);
 }
 
-// Every target and wavelength, whose pixels differ.
+// Publishes the images of all targets and wavelengths; their pixel widths differ.
 static bb_status publish_images(const bb_ao_study *study, const bb_tomography *problem,
                                 const bb_ao_evaluation *evaluations, bb_results *results)
 {
@@ -424,8 +424,8 @@ done:
     return status;
 }
 
-// The quantity of interest is the Strehl ratio: its error is |SR - SR_ref| / SR_ref, first target
-// and wavelength.
+// The quantity of interest is the Strehl ratio of the first target and wavelength; its relative
+// error is |SR - SR_ref| / SR_ref.
 static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;

@@ -14,7 +14,7 @@ static const bb_column columns[] = {
     {"qoi_relative_error", "relative error", 1.0},
     {"operator_bytes", "operator [MB]", 1e-6},
     {"compression_ratio", "ratio to fp32", 1.0},
-    {"reconstructor_bits", "bits a value", 1.0},
+    {"reconstructor_bits", "bits per value", 1.0},
     {"solved_bits", "bits of R", 1.0},
     {"frame_p50_us", "frame p50 [us]", 1.0},
     {"frame_p99_us", "frame p99 [us]", 1.0},
@@ -58,8 +58,8 @@ static const bb_part tiles = {
     .outputs = BB_OUTPUTS(&bb_factor_tiles_outputs),
 };
 
-// In the order in which they run: scores first, which write the axes of /results, operators last,
-// which take the problem.
+// In order of execution. Scores come first, because they write the axes of /results; operators come
+// last, because they take over the problem.
 const bb_part *const bb_ao_parts[] = {
     &bb_ao_evaluation_part,
     &bb_ao_quantities_part,
@@ -91,7 +91,7 @@ const bb_experiment bb_ao_experiment = {
     .plan = bb_ao_plan,
     .run = bb_ao_run,
     .realtime = bb_ao_realtime_run,
-    .realtime_help = "the frames of one pipeline's reconstructor, by the keys of `realtime:`",
+    .realtime_help = "the frames of one pipeline's reconstructor, with the keys of `realtime:`",
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
     .parts = bb_ao_parts,

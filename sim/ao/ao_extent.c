@@ -17,7 +17,7 @@ static bool scores_pairs(const bb_ao_study *study)
     return study->score == (int)BB_SCORE_PAIRS || bb_ao_study_frames(study);
 }
 
-// Screens that serve the guide stars and one more target.
+// Extends the screen size to cover the guide stars and one more target.
 static bb_status measure_screens(const bb_ao_study *study, const bb_atmosphere *atmosphere,
                                  const bb_sensor_array *guides, const bb_sensor_array *truth,
                                  bb_frame_sampler_extent *out)
@@ -52,7 +52,7 @@ static bool stores_commands(const bb_ao_study *study)
     return stores && study->correction != (int)BB_AO_CORRECTION_MCAO;
 }
 
-// A target's truth in commands, and its commands beside what they are of.
+// Memory of a target's truth covariance in commands and of its command matrix.
 static bb_need commands_of(double actuators, double slopes, bb_index n, double threads)
 {
     const double values = actuators * ((double)n + actuators);
@@ -60,7 +60,7 @@ static bb_need commands_of(double actuators, double slopes, bb_index n, double t
                             (bb_need){.host_bytes = sizeof(double) * values});
 }
 
-// The exact score of a target: its covariances of phase and slopes, and an estimate's rating.
+// Cost of a target's exact score: covariances of phase and slopes, and the score of an estimate.
 static void measure_whole(const bb_ao_study *study, const bb_ao_config *physics,
                           const bb_sensor_array *guides, const bb_sensor_array *truth,
                           bb_ao_extent *out)
@@ -74,7 +74,8 @@ static void measure_whole(const bb_ao_study *study, const bb_ao_config *physics,
     if (!scores_pairs(study)) {
         return;
     }
-    // F and z of the mirror alone, as its noise has; those of a whole residual are its field's.
+    // Arrays F and z of the mirror alone, for its noise; those of a whole residual belong to its
+    // field.
     const double points = bb_whole_residual_points(&extent);
     const bb_need arrays = {.host_bytes = 2.0 * sizeof(double) * points * own};
     out->pairs = bb_need_in_turn(
@@ -144,8 +145,8 @@ done:
     return status;
 }
 
-// Right-hand sides: ltao has the first target's only, mcao the commands. A star of unknown tilt
-// adds two.
+// Right-hand sides: the first target's with ltao, the commands with mcao, else all targets. A star
+// of unknown tilt adds two.
 static bb_factor_extent measure_solves(const bb_ao_study *study, const bb_ao_extent *span)
 {
     const bb_guide_star_config *stars = study->guide_stars.items;
@@ -163,7 +164,7 @@ static bb_factor_extent measure_solves(const bb_ao_study *study, const bb_ao_ext
     return solved;
 }
 
-// The right-hand side of all directions; those that are scored alone count as the others.
+// Right-hand side of all targets with mcao; targets that are only scored count as well.
 static void measure_mirrors(const bb_ao_config *physics, bb_ao_extent *out)
 {
     if (physics->mirror_count == 0) {
@@ -184,9 +185,10 @@ static void measure_estimates(const bb_ao_study *study, bb_ao_extent *out)
     const bool together = out->actuators > 0.0;
     const bool shared = study->correction == (int)BB_AO_CORRECTION_LTAO ||
                         study->correction == (int)BB_AO_CORRECTION_GLAO;
-    const bool first = study->correction == (int)BB_AO_CORRECTION_LTAO; // at most the largest
+    const bool first =
+        study->correction == (int)BB_AO_CORRECTION_LTAO; // upper bound: the largest target
     out->estimated = together ? out->actuators : first ? out->residual.most_rows : out->m;
-    out->aimed = together && bb_ao_study_frames(study) ? out->m : 0.0;
+    out->projected_rows = together && bb_ao_study_frames(study) ? out->m : 0.0;
     out->residual.shared = together || (shared && study->targets.count > 1) ? 1.0 : 0.0;
     out->residual.shared_rows = together ? out->actuators : out->residual.most_rows;
 }

@@ -12,41 +12,45 @@
 #include "sim/pipelines/factor_plan.h"
 #include "solvers/factor/residual_covariance.h"
 
-/// Sizes, and what parts take.
+/// Sizes of a study and needs of its steps.
 typedef struct bb_ao_extent {
     bb_index n; ///< measurements
     double m;   ///< truth slopes of all targets
     double layers;
-    bb_index mask_edge; ///< pixels of the pupil's mask, 0: the annulus
+    bb_index mask_edge; ///< edge of the pupil mask in pixels, 0: annulus
     double threads;
-    bb_index gpus; ///< of this host that share what is scored on a GPU
+    bb_index gpus; ///< GPUs of this host that share scoring
     bb_ao_seeing seeing;
-    bb_residual_extent residual;    ///< of one estimate of all targets
-    bb_frame_sampler_extent frames; ///< of monte_carlo
+    bb_residual_extent residual;    ///< one estimate of all targets
+    bb_frame_sampler_extent frames; ///< frames of monte_carlo
     bb_factor_extent solved;
-    bb_need making, held;  ///< the tomographic problem
-    bb_need cmm, ctm;      ///< filling all of them once
-    bb_need rating;        ///< of one estimate of all targets
-    bb_need reading, read; ///< influence functions of mirrors: from their files, and what stays
-    double actuators;      ///< of mirrors that correct together, 0 without
+    bb_need making, held; ///< tomographic problem: while it is built, and afterwards
+    bb_need cmm, ctm;     ///< one fill of the whole matrix
+    bb_need rating;       ///< scoring one estimate of all targets
+    bb_need reading,
+        read; ///< influence functions of mirrors: while their files are read, and afterwards
+    double actuators;      ///< actuators with mcao, else 0
     double estimated;      ///< rows of an estimate of all targets
-    double aimed;          ///< and of what they are seen as, where frames are to see it
-    bb_need gathering;     ///< their right-hand side
-    bb_need truths;        ///< of all targets in commands, where pipelines store those
-    bb_need whole;         ///< making covariances of phase and slopes, for exact scores
-    bb_need wholes;        ///< what stays of them
-    bb_need best;          ///< right-hand sides and solutions of error_terms.minimum_variance
-    double products;       ///< rows of M Cmm M^T beside the residuals, 0 without
-    bb_need late;          ///< covariances of truth sensors a delay later
-    double commands;       ///< of mirrors of their own, of all targets, likewise
-    double most_commands;  ///< of one of them
-    double stored_rows;    ///< slopes of a truth sensor or commands of a mirror of its own, at most
-    double projecting_s;   ///< of the rating, which a GPU does in no time
-    bb_need pairs;         ///< of a whole residual's rating on a GPU
-    double pairing_s;      ///< of the rating, which takes that there
-    double processes;      ///< that share what is dealt
-    bool one_by_one; ///< pipelines are scored, and their estimates released, as they are solved
-    bool resident;   ///< likewise, and estimates stay on a GPU until then
+    double projected_rows; ///< rows of D_t M of all targets, where frames need it
+    bb_need gathering;     ///< right-hand side with mcao
+    bb_need
+        truths;    ///< truth covariances of all targets in commands, where pipelines store commands
+    bb_need whole; ///< computing covariances of phase and slopes, for exact scores
+    bb_need wholes;       ///< resident part of `whole`
+    bb_need best;         ///< right-hand sides and solutions of error_terms.minimum_variance
+    double products;      ///< rows of M Cmm M^T, in addition to the residuals; 0 without
+    bb_need late;         ///< covariances of truth sensors after a delay
+    double commands;      ///< actuators of the targets' own mirrors, where pipelines store commands
+    double most_commands; ///< largest number for one target
+    double stored_rows;   ///< most rows of a stored operator: slopes of a truth sensor or actuators
+                          ///< of its own mirror
+    double projecting_s;  ///< part of `rating` that takes no time on a GPU
+    bb_need pairs;        ///< scoring a whole residual on a GPU
+    double pairing_s;     ///< part of `rating` whose time on a GPU is in `pairs`
+    double processes;     ///< processes that share the distributed work
+    bool one_by_one; ///< each pipeline is scored, and its estimates released, before the next one
+                     ///< is solved
+    bool resident;   ///< as one_by_one, with estimates on a GPU until then
     bb_ao_learn_planned learn;
     bb_night_planned night;
 } bb_ao_extent;
@@ -55,13 +59,13 @@ typedef struct bb_ao_extent {
 /// pupil's file.
 BB_CHECKED bb_status bb_ao_extent_slopes(const bb_ao_study *study, bb_index *out);
 
-/// A copy of a study, which has to outlive it, with what `auto` leaves open: the device by its size
-/// and the tile of its factorizations (bb_factor_device_resolve_tile). Errors: as above.
+/// Copies a study and resolves its `auto` keys: the device by problem size, and the tile of the
+/// factorization (bb_factor_device_resolve_tile). `study` must outlive the copy. Errors: as above.
 BB_CHECKED bb_status bb_ao_extent_resolve(const bb_ao_study *study, bb_ao_study *out);
 
-/// Measures a study that `threads` run; files that it names are read. Whether pipelines go one by
-/// one is the caller's to say. Errors: BB_MEMORY, those of the files, BB_INVALID (a timeline or
-/// learning that the study does not cover).
+/// Measures a study that runs on `threads` threads; reads the files it names. The caller sets
+/// `one_by_one`. Errors: BB_MEMORY, those of the files, BB_INVALID (a timeline or learning that the
+/// study does not cover).
 BB_CHECKED bb_status bb_ao_extent_measure(const bb_ao_study *study, double threads,
                                           bb_ao_extent *out);
 

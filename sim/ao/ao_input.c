@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double same_spacing = 1e-6; // as a part of it: what two ways of writing it differ by
+static const double same_spacing =
+    1e-6; // relative tolerance between the key and the file's attribute
 static const double slowest_value_s = 4e-8;
 
 static bb_index count_values(const bb_influence_cube *cube)
@@ -22,7 +23,7 @@ static bb_index count_values(const bb_influence_cube *cube)
     return cube->actuator_count * cube->rows * cube->columns;
 }
 
-// From the unit of the file to that of the physics.
+// Converts the values from the file's unit to that of the physics.
 static bb_status convert(const char *unit, bb_influence_cube *cube)
 {
     bb_status status = BB_OK;
@@ -39,7 +40,7 @@ done:
     return status;
 }
 
-// The key's distance of samples or that of the dataset, which agree where both are.
+// Sample spacing from the key or the dataset; both must agree where both are given.
 static bb_status find_spacing(const bb_influence_config *keys, double attribute_m, double *out)
 {
     bb_status status = BB_OK;
@@ -127,7 +128,7 @@ bb_need bb_ao_input_influences_resident(const bb_ao_config *physics)
                                    (double)physics->mirror_count * sizeof(bb_influence_cube)};
 }
 
-// The reader has a copy of the last one.
+// The reader holds a second copy of the largest cube.
 bb_need bb_ao_input_influences_need(const bb_ao_config *physics)
 {
     bb_need need = bb_ao_input_influences_resident(physics);
@@ -161,7 +162,7 @@ done:
 
 enum { MOST_PIXELS = 8192 }; // along an edge: 512 MiB in memory
 
-// "'pupil' in 'mask.h5'", or a FITS file by its name alone.
+// Adds "'pupil' in 'mask.h5'", or the name of a FITS file alone.
 static bb_status label(const bb_pupil_config *config, bb_text *out)
 {
     return bb_fits_image_recognised(config->file)
@@ -169,7 +170,7 @@ static bb_status label(const bb_pupil_config *config, bb_text *out)
                : bb_text_add(out, "'%s' in '%s'", config->dataset, config->file);
 }
 
-static bb_status hold_shape(const bb_pupil_config *config, bb_index rows, bb_index columns)
+static bb_status check_shape(const bb_pupil_config *config, bb_index rows, bb_index columns)
 {
     bb_status status = BB_OK;
     bb_text name = {0};
@@ -192,7 +193,7 @@ static bb_status load_mask(const bb_pupil_config *config, bb_index *edge, double
     BB_TRY(bb_matrix_file_open(&place, false, "pupil", &file));
     BB_TRY(bb_matrix_file_expect(file, BB_QUANTITY_FRACTION));
     const bb_matrix_source *source = bb_matrix_file_source(file);
-    BB_TRY(hold_shape(config, source->rows, source->columns));
+    BB_TRY(check_shape(config, source->rows, source->columns));
     BB_TRY(BB_ALLOCATE(source->rows * source->columns, values));
     BB_TRY(bb_matrix_source_load(source, *values));
     *edge = source->rows;

@@ -12,7 +12,7 @@ struct bb_ao_mcao {
     double *values; // B [actuators][n]
     bb_view view;
     bb_matrix_source source;
-    const bb_matrix_source *side; // of a factor problem
+    const bb_matrix_source *side; // for a factor problem
 };
 
 bb_status bb_ao_mcao_create(const bb_tomography *problem, const bb_matrix_source *const *ctm,
@@ -79,8 +79,8 @@ bb_index bb_ao_mcao_rows(const bb_tomography *problem, bb_index target)
                                      : problem->targets[target].ctm->rows;
 }
 
-// Modes of one kind and strength as one, "2 opposed tilts at largest/49.9, kept".
-static bb_status tell(const bb_plate_mode *modes, bb_index count, bb_text *out)
+// Groups modes of one kind and strength, such as "2 opposed tilts at largest/49.9, kept".
+static bb_status describe_modes(const bb_plate_mode *modes, bb_index count, bb_text *out)
 {
     bb_status status = BB_OK;
     bb_index next = 0;
@@ -101,10 +101,11 @@ done:
     return status;
 }
 
-static const double like_strokes = 10.0; // of mirrors, the ratio that is not told of
+static const double like_strokes =
+    10.0; // largest ratio of strokes between mirrors without a warning
 
-// Actuators without influence; mirrors of which a volt makes much more wavefront than of others.
-static void caution_influences(const bb_mirror_stack *stack)
+// Warns of actuators without influence, and of mirrors whose stroke per volt differs widely.
+static void warn_influences(const bb_mirror_stack *stack)
 {
     bb_index weakest = 0;
     bb_index strongest = 0;
@@ -112,9 +113,9 @@ static void caution_influences(const bb_mirror_stack *stack)
         const bb_conjugate_mirror *mirror = &stack->mirrors[k];
         const bb_index idle = mirror->cube == NULL ? 0 : bb_influence_cube_idle(mirror->cube);
         if (idle > 0) {
-            bb_log_warning("mirrors[%td].influence: %td of %td actuators are 0 everywhere and stay "
-                           "at 0 V",
-                           k, idle, mirror->count);
+            bb_log_warning(
+                "mirrors[%td].influence: %td of %td actuators have no influence and stay at 0 V", k,
+                idle, mirror->count);
         }
         weakest = mirror->stroke_m < stack->mirrors[weakest].stroke_m ? k : weakest;
         strongest = mirror->stroke_m > stack->mirrors[strongest].stroke_m ? k : strongest;
@@ -122,9 +123,9 @@ static void caution_influences(const bb_mirror_stack *stack)
     const double low = stack->mirrors[weakest].stroke_m;
     const double high = stack->mirrors[strongest].stroke_m;
     if (high > like_strokes * low) {
-        bb_log_warning("mirrors[%td] makes %.3g m of wavefront a volt, mirrors[%td] %.3g m: "
-                       "mirrors_condition compares modes of equal volts and drops those of the "
-                       "latter; are influence functions in m per volt?",
+        bb_log_warning("mirrors[%td] makes %.3g m of wavefront per volt, mirrors[%td] %.3g m: "
+                       "mirrors_condition compares modes at equal voltage and drops those of the "
+                       "latter; check that influence functions are in m per volt",
                        strongest, high, weakest, low);
     }
 }
@@ -142,9 +143,9 @@ bb_status bb_ao_mcao_caution(const bb_tomography *problem)
     bb_log_info("%td actuators of %td mirror(s), %td mode(s) left out",
                 commands->stack.actuator_count, commands->stack.mirror_count,
                 commands->dropped_modes);
-    caution_influences(&commands->stack);
+    warn_influences(&commands->stack);
     BB_TRY(bb_plate_modes_find(commands, &modes, &count));
-    BB_TRY(tell(modes, count, &text));
+    BB_TRY(describe_modes(modes, count, &text));
     if (count > 0) {
         bb_log_warning("mirrors_condition = %g is within 20 %% of plate-scale modes, which slopes "
                        "hardly measure: %s",
@@ -158,7 +159,7 @@ done:
 
 static const double usual_condition = 100.0; // the default of mirrors_condition
 
-// Whether mirrors and correction go together.
+// Checks that mirrors and correction agree.
 static bb_status check_presence(const bb_ao_study *study, const bb_config *config,
                                 bb_problems *problems)
 {
@@ -168,12 +169,12 @@ static bb_status check_presence(const bb_ao_study *study, const bb_config *confi
     BB_TRY(bb_study_refuse(together && !given, config, problems,
                            "correction: mcao needs mirrors, expected at least one"));
     BB_TRY(bb_study_refuse(given && !together, config, problems,
-                           "mirrors: of no effect with correction: %s, expected correction: mcao",
+                           "mirrors: no effect with correction: %s, expected correction: mcao",
                            bb_ao_correction_names[study->correction]));
     BB_TRY(bb_study_refuse(!given && study->mirrors_condition != usual_condition, config, problems,
-                           "mirrors_condition: of no effect without mirrors"));
+                           "mirrors_condition: no effect without mirrors"));
     BB_TRY(bb_study_refuse(given && !isnan(study->mirror.condition), config, problems,
-                           "mirror: remove it, mirrors have mirrors_condition"));
+                           "mirror: remove it; use mirrors_condition with mirrors"));
 done:
     return status;
 }
@@ -188,7 +189,7 @@ bb_status bb_ao_mcao_check(const bb_ao_study *study, const bb_config *config, bb
     for (bb_index t = 0; !together && t < study->targets.count; ++t) {
         BB_TRY(bb_study_refuse(
             targets[t].weight != 1.0, config, problems,
-            "targets[%td].weight: of no effect with correction: %s, expected correction: mcao", t,
+            "targets[%td].weight: no effect with correction: %s, expected correction: mcao", t,
             bb_ao_correction_names[study->correction]));
     }
 done:
@@ -205,7 +206,7 @@ typedef struct stack_record {
 static const bb_output stack_rows[] = {
     {"mirrors_actuators", "", "1", "actuators of all mirrors",
      .member = offsetof(stack_record, actuators)},
-    {"mirrors_dropped_modes", "", "1", "modes that their projector leaves out",
+    {"mirrors_dropped_modes", "", "1", "modes that the projector of all mirrors leaves out",
      .member = offsetof(stack_record, dropped_modes)},
     {"target_weight", "target", "1", "weight of the direction in the minimised residual",
      .note = "their sum is 1", .member = offsetof(stack_record, weight)},
@@ -222,13 +223,15 @@ typedef struct mirror_row {
 
 static const bb_output mirror_rows[] = {
     {"mirror", "mirror", "1", "index of the mirror", .member = offsetof(mirror_row, index)},
-    {"mirror_height_m", "mirror", "m", "height of the mirror's conjugate",
+    {"mirror_height_m", "mirror", "m", "conjugate height of the mirror",
      .member = offsetof(mirror_row, height_m), .coordinate = true},
-    {"mirror_pitch_m", "mirror", "m", "distance of its actuators on the conjugate",
+    {"mirror_pitch_m", "mirror", "m", "actuator pitch on the conjugate",
      .note = "NaN with influence functions from a file", .member = offsetof(mirror_row, pitch_m)},
-    {"mirror_spacing_m", "mirror", "m", "distance of samples of its influence functions there",
-     .note = "NaN of Gaussian ones", .member = offsetof(mirror_row, spacing_m)},
-    {"mirror_actuators", "mirror", "1", "its actuators", .member = offsetof(mirror_row, actuators)},
+    {"mirror_spacing_m", "mirror", "m",
+     "sample spacing of its influence functions on the conjugate", .note = "NaN with Gaussian ones",
+     .member = offsetof(mirror_row, spacing_m)},
+    {"mirror_actuators", "mirror", "1", "number of its actuators",
+     .member = offsetof(mirror_row, actuators)},
 };
 
 const bb_output_table bb_ao_mcao_mirrors = {

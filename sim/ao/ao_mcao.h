@@ -12,37 +12,38 @@
 #include "sim/ao/ao_input.h" // for the rooms beside this one, too
 #include "sim/pipelines/factor_problem.h"
 
-/// The right-hand side [actuators][n] of one profile.
+/// Right-hand side [actuators][n] of mcao for one turbulence profile.
 typedef struct bb_ao_mcao bb_ao_mcao;
 
-/// From `ctm` [targets], covariances of the profile that is known. NULL where the mirrors of
-/// `problem`, which must outlive it, are one a target. Errors: BB_MEMORY, the sources'.
+/// Computes the right-hand side from `ctm` [targets], covariances of the known profile. NULL where
+/// every target of `problem`, which must outlive it, has its own mirror. Errors: BB_MEMORY, the
+/// sources'.
 BB_CHECKED bb_status bb_ao_mcao_create(const bb_tomography *problem,
                                        const bb_matrix_source *const *ctm, bb_ao_mcao **out);
 void bb_ao_mcao_destroy(bb_ao_mcao **mcao);
 
-/// Puts it in the place of the right-hand sides of all targets; NULL: they stay.
+/// Replaces the right-hand sides of all targets by this one; no effect with NULL.
 void bb_ao_mcao_set_sides(const bb_ao_mcao *mcao, bb_factor_problem *factor_problem);
 
-/// Makes `seen` of an evaluation whose r[0] is M: D_t M towards every target. Nothing is done where
-/// it failed or where mirrors are one a target. Errors: BB_MEMORY.
+/// Sets `seen` of an evaluation whose r[0] is M: D_t M for every target. No effect after a failure
+/// or where every target has its own mirror. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_mcao_project_commands(const bb_tomography *problem,
                                                  bb_ao_evaluation *evaluation);
 
-/// Rows of what an estimate holds: actuators of mirrors that correct together, else the slopes of a
-/// truth sensor.
+/// Rows of an estimate: all actuators with mcao, else the slopes of a truth sensor.
 bb_index bb_ao_mcao_rows(const bb_tomography *problem, bb_index target);
 
-/// Says which plate-scale modes stand close to the condition. Errors: BB_MEMORY.
+/// Logs the mirrors, and warns of plate-scale modes close to the condition and of unequal strokes.
+/// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_mcao_caution(const bb_tomography *problem);
 
-/// The rules between mirrors, correction and weights. Errors: BB_MEMORY.
+/// Checks mirrors, correction and weights against each other. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_mcao_check(const bb_ao_study *study, const bb_config *config,
                                       bb_problems *problems);
 
 extern const bb_output_table bb_ao_mcao_outputs, bb_ao_mcao_mirrors;
 
-/// Actuators and modes of mirrors that correct together, nothing without. Errors: BB_MEMORY.
+/// Publishes actuators and modes of mcao mirrors; no effect without. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_mcao_publish(const bb_tomography *problem, bb_results *results);
 
 #endif

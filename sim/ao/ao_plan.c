@@ -13,23 +13,23 @@
 #include <math.h>
 #include <stdio.h>
 
-// So many reconstructors of all targets, with the commands that they are of.
+// `count` reconstructors of all targets, with their commands.
 static bb_need estimates_of(const bb_ao_extent *span, double count)
 {
-    const double rows = span->resident ? 0.0 : span->estimated + span->aimed;
+    const double rows = span->resident ? 0.0 : span->estimated + span->projected_rows;
     return (bb_need){.host_bytes = sizeof(double) * count * (double)span->n * rows};
 }
 
-// So many right-hand sides of mirrors that correct together.
+// `count` right-hand sides of mcao.
 static bb_need sides_of(const bb_ao_extent *span, double count)
 {
     return (bb_need){.host_bytes = sizeof(double) * count * (double)span->n * span->actuators};
 }
 
-// From the commands that were solved to what each target gets of them, for frames.
-static bb_need aiming_of(const bb_ao_extent *span)
+// Applying the influence matrix to solved commands, for frames.
+static bb_need projection_of(const bb_ao_extent *span)
 {
-    const double items = (double)span->n * span->aimed;
+    const double items = (double)span->n * span->projected_rows;
     return (bb_need){.host_bytes = sizeof(double) * items,
                      .seconds =
                          2.0 * items * span->actuators / (BB_NEED_FP64_RATE * span->threads)};
@@ -55,7 +55,7 @@ static double output_bytes(const bb_ao_study *study)
     return 8.0 * (double)study->pipelines.count * (image + by_target);
 }
 
-// Where any pipeline computes on a GPU, all are scored there.
+// Whether scores are computed on a GPU: if any pipeline is.
 static bool scores_on_device(const bb_ao_study *study)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
@@ -67,8 +67,8 @@ static bool scores_on_device(const bb_ao_study *study)
     return serves;
 }
 
-// From `count` estimates to their prices, and `passes` over Cmm meanwhile: the residuals of all in
-// one go, rated one after the other.
+// Need of scoring `count` estimates with `passes` fills of Cmm: all residuals in one pass, then one
+// score after another.
 static bb_need score_need(const bb_ao_extent *span, bool device, double count, double passes)
 {
     bb_residual_extent score = span->residual;
@@ -86,7 +86,7 @@ static bb_need score_need(const bb_ao_extent *span, bool device, double count, d
             bb_residual_covariance_device_need(span->gpus, score.n, (bb_index)height,
                                                (bb_index)score.most_rows, (bb_index)height),
             times);
-        // The reconstructors of other targets wait beside the one that is scored.
+        // Reconstructors of other targets stay on the device while one is scored.
         products.device_bytes +=
             span->resident ? sizeof(double) * (double)score.n * fmax(span->estimated - height, 0.0)
                            : 0.0;
@@ -110,7 +110,7 @@ static bb_need score_need(const bb_ao_extent *span, bool device, double count, d
     return bb_need_together(residuals, scoring);
 }
 
-// The residual of noise alone, target by target.
+// Need of the noise residual, one target at a time.
 static bb_need noise_need(const bb_ao_extent *span)
 {
     const bb_residual_extent one = span->residual;
@@ -131,11 +131,12 @@ bb_need bb_ao_plan_score_need(const bb_ao_study *study, const bb_ao_extent *span
     return score_need(span, scores_on_device(study), count, 1.0);
 }
 
-// Need of the trials of a searched storage in addition to their roundings, which are planned with
-// all storages: copies of the solution, and scores.
+// Need of the trials of a storage search, without the rounding itself, which is planned with all
+// storages: copies of the solution, and scores.
 static bb_need search_need(const bb_ao_extent *span, bool device, double trials)
 {
-    const bb_need scoring = bb_need_together(score_need(span, device, 1.0, 1.0), aiming_of(span));
+    const bb_need scoring =
+        bb_need_together(score_need(span, device, 1.0, 1.0), projection_of(span));
     return bb_need_together(bb_need_together(estimates_of(span, 1.0), span->truths),
                             bb_need_repeated(scoring, trials));
 }
@@ -155,8 +156,8 @@ static bb_status plan_line(const bb_factor_pipeline *pipeline, double operator_b
                : bb_plan_add(plan, pipeline->name, "operator %.1f MB", 1e-6 * operator_bytes);
 }
 
-// Adds a line a pipeline, and its solves to what was needed so far, beside the estimates made until
-// then; draws follow when every pipeline has one, and each is scored.
+// Adds a plan line for each pipeline, and its solves to `need`, on top of the estimates made so
+// far. Draws follow after all pipelines are solved; each draw is scored.
 static bb_status plan_solves(const bb_ao_study *study, const bb_ao_extent *span, bb_plan *plan,
                              bb_need *need)
 {
@@ -175,7 +176,7 @@ static bb_status plan_solves(const bb_ao_study *study, const bb_ao_extent *span,
         solving = repeats ? bb_need_resident(solving) : solving;
         const bb_need rescoring = score_need(span, device, 1.0, 1.0);
         solving = bb_need_in_turn(solving, bb_need_repeated(rescoring, trials - 1.0));
-        solving = bb_need_together(solving, bb_need_repeated(aiming_of(span), trials));
+        solving = bb_need_together(solving, bb_need_repeated(projection_of(span), trials));
         if (bb_factor_pipeline_finds_storage(&pipelines[p])) {
             const double limit = bb_storage_search_trials(&pipelines[p]);
             solving = bb_need_in_turn(solving, search_need(span, device, 0.5 * limit + 1.0));
@@ -198,8 +199,8 @@ static bb_need scores_need(const bb_ao_study *study, const bb_ao_extent *span, d
     return bb_need_in_turn(residuals, noise_need(span));
 }
 
-// Kept from begin to end: the mask, evaluations until they are written; noise, scale, groups, modes
-// that the covariance does not know, and those without means; a residual's memory of one before.
+// Memory for the whole run: the mask, evaluations, noise, scale, groups, unknown modes with and
+// without means, and the buffer of one residual.
 static bb_need kept_need(const bb_ao_study *study, const bb_ao_extent *span)
 {
     const bb_need modes = bb_unknown_modes_need(span->n, span->solved.modes);
@@ -210,7 +211,8 @@ static bb_need kept_need(const bb_ao_study *study, const bb_ao_extent *span)
                                    sizeof(double) * (mask + 4.0 * (double)span->n + residual)};
 }
 
-// Need of stored reconstructors, and of frames run while the factors of the rounding exist.
+// Need of stored reconstructors, and of frames timed while the factors of the rounding are in
+// memory.
 static bb_need storing_need(const bb_ao_study *study, const bb_ao_extent *span)
 {
     const double rows = fmax(span->stored_rows, span->actuators);
@@ -230,8 +232,7 @@ bb_status bb_ao_plan_reference_need(const bb_ao_study *study, const bb_ao_extent
                                    study->common.device, &span->solved, NULL, out, &operator_bytes);
 }
 
-// All steps of a study, in turn; what was learned is a problem of its own beside the true one, and
-// an estimate of the latter.
+// Sums all steps of a study. Learning adds a second problem and an estimate of it.
 static bb_status sum(const bb_ao_study *study, const bb_ao_extent *span, bb_plan *plan,
                      bb_need *out)
 {
@@ -244,7 +245,7 @@ static bb_status sum(const bb_ao_study *study, const bb_ao_extent *span, bb_plan
     const double held = span->one_by_one ? 1.0 : count;
     const bb_need estimates = estimates_of(span, held + (again ? 1.0 : 0.0));
     const bb_need scoring = scores_need(study, span, count);
-    bb_need need = {.seconds = 0.2}; // of the solves
+    bb_need need = {.seconds = 0.2}; // solves
     bb_need parts;
     BB_TRY(plan_solves(study, span, plan, &need));
     if (again) {
@@ -286,7 +287,7 @@ static double dump_bytes(const char *names, const bb_ao_extent *span, bb_index p
     return 8.0 * values;
 }
 
-// Whether no reconstructor of a study comes to the host.
+// Whether no reconstructor of a study is copied to the host.
 static bool stays_on_device(const bb_ao_study *study, const char *dump)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
@@ -333,11 +334,11 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     BB_TRY(bb_plan_add(plan, "score", "%s%s", bb_score_names[ao->score],
                        ao->error_terms.fitting ? ", with fitting" : ", without fitting"));
     if (span.mask_edge > 0) {
-        BB_TRY(bb_plan_add(plan, "pupil", "a mask of %td x %td pixels", span.mask_edge,
-                           span.mask_edge));
+        BB_TRY(
+            bb_plan_add(plan, "pupil", "mask of %td x %td pixels", span.mask_edge, span.mask_edge));
     }
     BB_TRY(bb_parts_plan_lines(bb_ao_parts, ao, &span, plan));
-    BB_TRY(bb_ao_realtime_plan(study, &span, need, plan)); // frames have a size of their own
+    BB_TRY(bb_ao_realtime_plan(study, &span, need, plan)); // frames are sized separately
 done:
     return status;
 }

@@ -63,7 +63,7 @@ static const bb_output_table seeing_outputs = {
     .title = "/system, ao", .group = "system", BB_OUTPUT_ROWS(seeing_rows)};
 
 static const bb_output pupil_rows[] = {
-    {"pupil_pixel_m", "", "m", "distance of neighbouring points of the pupil, first target's grid",
+    {"pupil_pixel_m", "", "m", "spacing of the points of the pupil, first target's grid",
      .note = "of the operator `pupil`", .member = offsetof(bb_point_spread_grid, pixel_m)},
 };
 
@@ -83,7 +83,7 @@ static const bb_output sensor_rows[] = {
      .member = offsetof(sensor_row, y_arcsec), .coordinate = true},
     {"subapertures", "star", "1", "valid subapertures of its sensor",
      .member = offsetof(sensor_row, subapertures)},
-    {"flux_e", "star", "1", "electrons a subaperture and frame",
+    {"flux_e", "star", "1", "electrons per subaperture and frame",
      .member = offsetof(sensor_row, flux_e)},
     {"slope_noise_mas", "star", "mas", "rms noise of a slope, mean over subapertures and axes",
      .member = offsetof(sensor_row, noise_mas)},
@@ -122,7 +122,7 @@ bb_status bb_ao_quantities_noise(bb_ao_scoring *scoring, bb_ao_evaluation *refer
     const bb_tomography *problem = scoring->problem;
     bb_csr noise = {0};
     double *cee = NULL; // [m][m]
-    double *own = NULL; // of commands of mirrors that correct together
+    double *own = NULL; // [rows][rows] in commands, with mcao
     if (reference->common.outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
@@ -154,10 +154,9 @@ static const bb_output budget_rows[] = {
      BB_OUTPUT_NAMES(term_names)},
     {"error_budget_nm", "target, error_term", "nm",
      "rms of each part of the reference's residual; 0: off",
-     .note = "squares add up to that of `total`, `residual_rms_by_nm`; noise is R N "
-             "R^T, tomography the rest of the slopes' residual with the guide stars' "
-             "aliasing; cross are the correlations of the parts: minus the root if "
-             "their sum is negative"},
+     .note = "the squares sum to that of `total`, `residual_rms_by_nm`; noise is R N R^T, "
+             "tomography the rest of the slopes' residual including aliasing of the guide stars; "
+             "cross is the sum of correlations: minus the root if that sum is negative"},
 };
 
 static const bb_output_table budget_outputs = {
@@ -226,7 +225,7 @@ done:
     return status;
 }
 
-// Star, axis and place in the pupil of a slope.
+// Star, axis and pupil position of a slope.
 typedef struct slope_row {
     double index, star, x_m, y_m;
     const char *axis;
@@ -235,10 +234,11 @@ typedef struct slope_row {
 static const bb_output slope_rows[] = {
     {"slope", "slope", "1", "index of the slope: row or column of operators",
      .member = offsetof(slope_row, index)},
-    {"star", "slope", "1", "index of its star, 0 of a target", .member = offsetof(slope_row, star)},
-    {"x_m", "slope", "m", "middle of its subaperture in the pupil",
+    {"star", "slope", "1", "index of its star; 0 for a target's sensor",
+     .member = offsetof(slope_row, star)},
+    {"x_m", "slope", "m", "centre of its subaperture in the pupil",
      .member = offsetof(slope_row, x_m)},
-    {"y_m", "slope", "m", "middle of its subaperture in the pupil",
+    {"y_m", "slope", "m", "centre of its subaperture in the pupil",
      .member = offsetof(slope_row, y_m)},
     {"axis", "slope", NULL, "axis of the slope", .note = "`x` or `y`",
      .member = offsetof(slope_row, axis)},
@@ -260,7 +260,7 @@ static bb_status publish_slopes(const bb_sensor_array *array, const char *group,
                                 bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_output_fill fill = {.group = group}; // the table's own, or of a target
+    const bb_output_fill fill = {.group = group}; // the table's own group, or a target's
     slope_row *rows = NULL;                       // [slopes]
     BB_TRY(BB_ALLOCATE(array->measurement_count, &rows));
     for (bb_index s = 0; s < array->sensor_count; ++s) {
@@ -296,8 +296,8 @@ done:
     return status;
 }
 
-// /system and, in /results, the mirror's modes and the error budget of the reference, whose noise_m
-// is known.
+// Publishes /system and, in /results, the mirrors' modes and the error budget of the reference,
+// whose noise_m is known by then.
 static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;

@@ -9,7 +9,7 @@
 #include "sim/ao/ao_scoring.h"
 #include "sim/run/plan.h"
 
-/// Usual numbers of an atmosphere along the line of sight.
+/// Seeing parameters of an atmosphere along the line of sight.
 typedef struct bb_ao_seeing {
     double r0_m;          ///< at 500 nm
     double seeing_arcsec; ///< 0.98 lambda / r0 at 500 nm, no outer scale
@@ -17,15 +17,15 @@ typedef struct bb_ao_seeing {
     double tau0_s;        ///< coherence time at 500 nm, NaN without wind
 } bb_ao_seeing;
 
-/// With the study's wind (error_terms.wind_m_per_s), else the profile's.
+/// Seeing with the study's wind (error_terms.wind_m_per_s), else the profile's.
 bb_ao_seeing bb_ao_seeing_of(const bb_ao_study *study, const bb_atmosphere *atmosphere);
 
-/// Adds it to a plan. Errors: BB_MEMORY.
+/// Adds the seeing to a plan. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_seeing_print(const bb_ao_seeing *seeing, double zenith_angle_deg,
                                         bb_plan *plan);
 
-/// The rms residual that noise alone, R N R^T, makes of the reference in every direction, scored as
-/// the study scores: its noise_m; NaN where it failed. Errors: BB_MEMORY, BB_DEVICE.
+/// Sets noise_m of the reference: its rms residual from noise alone, R N R^T, in every direction,
+/// by the study's score; NaN after a failure. Errors: BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_ao_quantities_noise(bb_ao_scoring *scoring, bb_ao_evaluation *reference);
 
 #endif

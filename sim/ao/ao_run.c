@@ -17,11 +17,11 @@ typedef struct ao_run {
     bb_ao_work work;
     bb_ao_solve pipelines;
     bb_factor_engine engine;
-    double *mask;                  // of the pupil, NULL: the annulus
+    double *mask;                  // pupil mask, NULL: annulus
     bb_influence_cube *influences; // [mirrors], NULL: all Gaussian
     double *noise;                 // [n] lower bounds of the variances
     const bb_matrix_source **ctm;  // [targets]
-    bb_ao_mcao *mcao;              // NULL: one mirror a target
+    bb_ao_mcao *mcao;              // NULL: every target has its own mirror
     bb_restart restart;
 } ao_run;
 
@@ -41,7 +41,7 @@ static void finish(ao_run *run)
     BB_RELEASE(&run->noise);
 }
 
-// Sensors, mirrors, tables and what the pipelines factor and solve for.
+// Builds sensors, mirrors, tables, the factored matrix and its right-hand sides.
 static bb_status build_problem(ao_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -75,11 +75,10 @@ done:
     return status;
 }
 
-// Bytes of a GPU that scores leave to solves; all of them where rounding works there, too.
+// Bytes of a GPU that scoring leaves to solves; all bytes where rounding runs there too.
 static double reserve_of(const bb_ao_work *work)
 {
-    static const double spare =
-        2e9; // of libraries, and of kernels that are used for the first time
+    static const double spare = 2e9; // for libraries, and for kernels loaded on first use
     const bb_ao_study *study = work->study;
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     const bb_factor_problem *posed = &work->factor_problem;
@@ -94,7 +93,7 @@ static double reserve_of(const bb_ao_work *work)
     return spare + most;
 }
 
-// Scales and right-hand sides, for pipelines and for their scores.
+// Computes scales and right-hand sides, and opens storage and scoring.
 static bb_status prepare(bb_ao_work *work)
 {
     bb_status status = BB_OK;
@@ -110,8 +109,9 @@ done:
     return status;
 }
 
-// Names the first of the sensors with point differences over large lenslets, and counts the others.
-static void caution_slopes(const bb_ao_config *physics, const bb_tomography *problem)
+// Warns of sensors with point differences over large lenslets: names the first and counts the
+// others.
+static void warn_slopes(const bb_ao_config *physics, const bb_tomography *problem)
 {
     const bb_sensor *first = NULL;
     bb_index name = 0;
@@ -130,14 +130,14 @@ static void caution_slopes(const bb_ao_config *physics, const bb_tomography *pro
     }
     if (first != NULL) {
         bb_log_warning("slope_model: point_difference over %td lenslets of %.3g m in %s[%td] and "
-                       "%td other sensor(s): the difference of two points is a poor slope over "
-                       "more than 1 m; leave slope_model out or set averaged_gradient",
+                       "%td other sensor(s): a two-point difference is inaccurate over more than 1 "
+                       "m; leave slope_model out or set averaged_gradient",
                        first->lenslets, first->size_m, name < stars ? "guide_stars" : "targets",
                        name < stars ? name : name - stars, others);
     }
 }
 
-// Sizes and cautions, before anything is solved.
+// Logs sizes and warnings before the first solve.
 static bb_status announce(const bb_ao_work *work)
 {
     bb_status status = BB_OK;
@@ -146,7 +146,7 @@ static bb_status announce(const bb_ao_work *work)
     bb_log_info("%td measurements, %td target(s), %td pipeline(s)", n, study->targets.count,
                 study->pipelines.count);
     BB_TRY(bb_factor_device_print_single(&study->pipelines, study->solver.common.tile, n, NULL));
-    caution_slopes(&work->physics, work->problem);
+    warn_slopes(&work->physics, work->problem);
     BB_TRY(bb_ao_mcao_caution(work->problem));
 done:
     return status;
@@ -156,7 +156,7 @@ bb_status bb_ao_run(const void *written, const bb_run_options *options, bb_resul
 {
     bb_status status = BB_OK;
     const bb_ao_study *asked = written;
-    bb_ao_study study; // with what `auto` comes to
+    bb_ao_study study; // with `auto` resolved
     ao_run run = {.work = {.study = &study, .dump = options->dump}};
     bb_ao_work *work = &run.work;
     double begin = 0.0;

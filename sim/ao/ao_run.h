@@ -11,22 +11,23 @@
 #include "sim/run/experiment.h"
 #include "sim/run/part.h"
 
-/// The driver's; parts read it and write results. Learning points `factor_problem` at the
-/// learned covariances; the dump, the last part, takes `problem` and the estimates.
+/// State of a run, owned by the driver; parts read it and write results. Learning points
+/// `factor_problem` at the learned covariances. The dump, the last part, takes over `problem` and
+/// the estimates.
 typedef struct bb_ao_work {
-    const bb_ao_study *study; ///< with what `auto` came to
-    const char *dump;         ///< operators that are wanted, NULL: none
-    bb_ao_config physics;     ///< with the mask of the pupil and influence functions
+    const bb_ao_study *study; ///< with `auto` resolved
+    const char *dump;         ///< operators to write, NULL: none
+    bb_ao_config physics;     ///< with the pupil mask and influence functions
     bb_tomography *problem;
     bb_factor_problem factor_problem;
     bb_ao_storage storage;         ///< of estimates
-    bb_ao_scoring scoring;         ///< likewise
+    bb_ao_scoring scoring;         ///< scoring of estimates
     bb_ao_evaluation *evaluations; ///< [pipelines of the study]
-    bool on_device;                ///< one of them computes on a GPU
-    bb_index reference;            ///< of them
+    bool on_device;                ///< some pipeline computes on a GPU
+    bb_index reference;            ///< index of the reference pipeline
     bb_search_trials *trials;
     bb_ao_learning *learning; ///< NULL: the true profile is known
-    bb_store *resumed;        ///< checkpoint of a resumed run, NULL: from the start
+    bb_store *resumed;        ///< checkpoint of a resumed run, NULL: new run
 } bb_ao_work;
 
 /// Contract in sim/run/experiment.h: covariances -> factor and reconstructor of each pipeline ->
@@ -35,9 +36,9 @@ typedef struct bb_ao_work {
 BB_CHECKED bb_status bb_ao_run(const void *study, const bb_run_options *options,
                                bb_results *results);
 
-extern const bb_part *const bb_ao_parts[]; ///< NULL ends them
+extern const bb_part *const bb_ao_parts[]; ///< NULL-terminated
 
-/// The rows of that table that stand in files of their own.
+/// Parts of that table defined in other files.
 extern const bb_part bb_ao_evaluation_part, bb_ao_quantities_part, bb_ao_images_part,
     bb_ao_storage_part, bb_ao_scoring_part, bb_ao_whole_part, bb_ao_search_part,
     bb_ao_learning_part, bb_ao_sampling_part, bb_ao_timeline_part, bb_night_part,

@@ -8,7 +8,7 @@
 
 enum { MOST_SEPARATIONS = 12 };
 
-// The estimates of all pipelines that gave one, and the tables that they fill: NaN elsewhere.
+// Estimates of all successful pipelines, and the result arrays; NaN elsewhere.
 typedef struct sampling {
     const bb_ao_study *study;
     const bb_tomography *problem;
@@ -16,7 +16,7 @@ typedef struct sampling {
     bb_index targets, wavelengths, pipelines;
     bb_monte_carlo_task task;
     bb_monte_carlo_estimate *estimates; // [pipelines][targets] at most
-    bb_index *place;                    // [estimates] pipeline targets + target
+    bb_index *place;                    // [estimates] index: pipeline * targets + target
     bb_frame_mean *correctable;         // [pipelines][targets][wavelengths]
     bb_frame_mean *total;
     bb_frame_mean *fitting; // [targets]
@@ -25,7 +25,7 @@ typedef struct sampling {
     bb_frame_mean structure[MOST_SEPARATIONS];
 } sampling;
 
-// 1, 2, 4 ... lenslets of the first target's sensor, up to its diameter.
+// Selects separations of 1, 2, 4 ... lenslets of the first target's sensor, up to its diameter.
 static void choose_separations(sampling *samples)
 {
     bb_index lenslets = samples->problem->targets[0].truth.sensors[0].lenslets;
@@ -92,7 +92,7 @@ static const bb_output strehl_rows[] = {
     {"strehl_monte_carlo_sigmas", BY_DIRECTION, "1", "z-score of its difference from strehl_pairs",
      .note = BY_STUDENT, .member = offsetof(strehl_row, sigmas)},
     {"strehl_monte_carlo_whole", BY_DIRECTION, "1",
-     "Strehl ratio of the whole residual, mean of frames", .note = "fitting and aliasing are in it",
+     "Strehl ratio of the whole residual, mean of frames", .note = "includes fitting and aliasing",
      .member = offsetof(strehl_row, whole_mean)},
     {"strehl_monte_carlo_whole_error", BY_DIRECTION, "1", "its standard error",
      .member = offsetof(strehl_row, whole_error)},
@@ -145,16 +145,14 @@ typedef struct frame_record {
 
 static const bb_output frame_rows[] = {
     {"residual_rms_monte_carlo_nm", "pipeline, target", "nm",
-     "rms of the correctable residual over the pupil without piston, root of the mean of frames",
+     "rms of the correctable residual over the pupil without piston, root of the mean over frames",
      .member = offsetof(frame_record, residual_nm)},
     {"fitting_coefficient_monte_carlo", "target", "rad^2",
-     "residual variance of the mirror driven by the truth sensor, over "
-     "(pitch / r0)^(5/3)",
-     .note = "with `error_terms.fitting` the truth sensor sees the correctable "
-             "turbulence only",
+     "residual variance with the mirror driven by the truth sensor, over (pitch / r0)^(5/3)",
+     .note = "with `error_terms.fitting` the truth sensor measures the correctable turbulence only",
      .member = offsetof(frame_record, fitting)},
     {"psf_monte_carlo", "psf_y, psf_x", "1",
-     "mean of frames of the whole residual, 1 at the diffraction-limited peak; reference, first "
+     "mean over frames of the whole residual, 1 at the diffraction-limited peak; reference, first "
      "target and wavelength",
      .member = offsetof(frame_record, psf)},
     {"separation", "separation", "m", "separation in the pupil",
@@ -162,7 +160,7 @@ static const bb_output frame_rows[] = {
      .member = offsetof(frame_record, separations),
      .count = offsetof(frame_record, separation_count)},
     {"structure_ratio", "separation", "1",
-     "structure function of the frames' phase over von Karman's",
+     "structure function of the frames' phase, relative to von Karman's",
      .note = "over the first target's pupil", .member = offsetof(frame_record, structure)},
     {"structure_ratio_error", "separation", "1", "its standard error",
      .member = offsetof(frame_record, structure_error)},
@@ -273,7 +271,7 @@ done:
     return status;
 }
 
-// The frames of `monte_carlo`. Requires the axes of /results.
+// Frames of `monte_carlo`. Needs the axes of /results.
 const bb_part bb_ao_sampling_part = {
     .name = "frames",
     .wanted = wanted,

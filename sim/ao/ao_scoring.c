@@ -34,15 +34,16 @@ static bool has_finite_tilts(const bb_tomography *problem)
     return finite;
 }
 
-// Open from the start, so that what it projects has the same bits whenever it is asked for.
+// Opens the GPU scorer. It is open from the start, so that its projections have the same bits at
+// any time.
 static bb_status open_scorer(bb_ao_scoring *self, double reserve_bytes)
 {
     bb_status status = BB_OK;
     const bb_tomography *problem = self->problem;
     const bb_low_rank part = {problem->tilts.columns, problem->tilts.vectors,
                               problem->tilts.variance};
-    // The matrix that pipelines factor, so that its panels are filled once for both; that with all
-    // tilts where a variance is infinite, which a score leaves out.
+    // The factored matrix, so that its panels are filled once for both. With an infinite tilt
+    // variance, Cmm with all tilts instead: a score leaves infinite weights out.
     const bool shares = has_finite_tilts(problem);
     BB_TRY(bb_factor_device_scorer_open(
         self->study->solver.common.gpus, shares ? problem->cmm_core : problem->cmm,
@@ -96,12 +97,12 @@ void bb_ao_scoring_release(bb_ao_scoring *self)
     }
     bb_factor_device_scorer_close(&self->scorer);
     bb_ao_commands_release(&self->commands);
-    BB_RELEASE(&self->room);
+    BB_RELEASE(&self->spare);
     BB_RELEASE(&self->wavelengths_m);
     BB_RELEASE(&self->boxes_rad);
 }
 
-// The central part of a point-spread image.
+// Copies the central part of a point-spread image.
 static void crop(const double *image, bb_index pixels, double *out)
 {
     bb_index first = (pixels - BB_AO_PSF_PIXELS) / 2;
@@ -112,7 +113,7 @@ static void crop(const double *image, bb_index pixels, double *out)
     }
 }
 
-// Wavelengths whose images are kept in a direction.
+// Wavelengths whose images are stored for a target.
 static bb_index images_of(const bb_ao_scoring *self, bb_index target)
 {
     if (self->study->images == (int)BB_AO_IMAGES_ALL) {
@@ -121,11 +122,11 @@ static bb_index images_of(const bb_ao_scoring *self, bb_index target)
     return target == 0 ? 1 : 0;
 }
 
-// One estimate to score, and where its price goes.
+// Estimate to score, and the evaluation that receives its scores.
 typedef struct estimate {
     bb_ao_evaluation *evaluation;
-    bb_index target;       // -1: what follows shares its product
-    const double *product; // of mirrors that correct together; NULL: of others
+    bb_index target;       // -1: product shared by the items that follow
+    const double *product; // M Cmm M^T with mcao, else NULL
 } estimate;
 
 // Sets the estimate of a score by pairs.
@@ -138,7 +139,8 @@ static bb_status set_estimate(bb_ao_scoring *self, const estimate *item, bb_whol
                : BB_OK;
 }
 
-// Both scores, whichever the study has: what frames are held against. Failures are the study's.
+// Computes both scores, whatever the study's `score`, for comparison with frames. A failure here is
+// not one of the study.
 static bb_status rate_for_frames(bb_ao_scoring *self, const estimate *item,
                                  const bb_residual_task *task)
 {
@@ -164,7 +166,7 @@ done:
     return status;
 }
 
-// Whether a residual covariance is finite, and its trace where it is of slopes.
+// Checks that a residual covariance is finite, and sets its trace if it is in slopes.
 static void inspect(const bb_ao_scoring *self, bb_index target, const bb_residual_task *task,
                     bb_ao_evaluation *evaluation)
 {
@@ -239,7 +241,7 @@ done:
     return status;
 }
 
-// Whether a GPU projects what it made of slopes: where nothing is added to a residual of slopes.
+// Whether a GPU projects residuals of slopes onto commands: if no other term is added to them.
 static bool projects(const bb_ao_scoring *self, const bb_ao_evaluation *evaluation)
 {
     const bb_factor_pipeline *level = &evaluation->level;
@@ -249,20 +251,20 @@ static bool projects(const bb_ao_scoring *self, const bb_ao_evaluation *evaluati
            !bb_narrow_sum_is_given(level);
 }
 
-// Memory for a task's residual: of one before, whose pages the system has cleared.
-static bb_status give_room(bb_ao_scoring *self, bb_residual_task *task)
+// Memory for a task's residual: reuses the buffer of an earlier one, to avoid page faults.
+static bb_status allocate_residual(bb_ao_scoring *self, bb_residual_task *task)
 {
     const bb_index items = task->ctt->rows * task->ctt->rows;
-    if (self->room != NULL && self->room_items == items) {
-        task->cee = self->room;
-        self->room = NULL;
+    if (self->spare != NULL && self->spare_items == items) {
+        task->cee = self->spare;
+        self->spare = NULL;
         return BB_OK;
     }
     return BB_ALLOCATE(items, &task->cee);
 }
 
-// Appends those of an evaluation for its first targets, after their product where the score of
-// mirrors that correct together is of the whole residual.
+// Appends the tasks of an evaluation for its first targets. With mcao and scores of the whole
+// residual, their shared product comes first.
 static bb_status list_estimates(bb_ao_scoring *self, bb_ao_evaluation *evaluation, bb_index targets,
                                 bb_residual_task *tasks, estimate *estimates, bb_index *count)
 {
@@ -287,21 +289,21 @@ static bb_status list_estimates(bb_ao_scoring *self, bb_ao_evaluation *evaluatio
                 BB_TRY(BB_ALLOCATE(task->ctm->rows, &task->diagonal));
             }
         }
-        BB_TRY(give_room(self, task));
+        BB_TRY(allocate_residual(self, task));
         estimates[(*count)++] = (estimate){evaluation, t, product};
     }
 done:
     return status;
 }
 
-// On a device the memory of the last residual is kept for the next.
+// On a device, the buffer of the last residual is kept for the next one.
 static void release_tasks(bb_ao_scoring *self, bb_residual_task **tasks, bb_index limit)
 {
     for (bb_index i = 0; *tasks != NULL && i < limit; ++i) {
         if (self->on_device && (*tasks)[i].cee != NULL && (*tasks)[i].ctt != NULL) {
-            BB_RELEASE(&self->room);
-            self->room = (*tasks)[i].cee;
-            self->room_items = (*tasks)[i].ctt->rows * (*tasks)[i].ctt->rows;
+            BB_RELEASE(&self->spare);
+            self->spare = (*tasks)[i].cee;
+            self->spare_items = (*tasks)[i].ctt->rows * (*tasks)[i].ctt->rows;
             (*tasks)[i].cee = NULL;
         }
         BB_RELEASE(&(*tasks)[i].cee);
@@ -324,9 +326,9 @@ done:
     return status;
 }
 
-// Adds what a task's estimate has in its own rows, as it is seen.
-static bb_status add_weighed(const bb_ao_scoring *self, const bb_residual_task *task,
-                             const double *added)
+// Adds a covariance in the rows of a task's estimate, after the task's weights.
+static bb_status add_weighted(const bb_ao_scoring *self, const bb_residual_task *task,
+                              const double *added)
 {
     bb_status status = BB_OK;
     const bb_index size = bb_residual_task_size(task);
@@ -344,7 +346,7 @@ done:
     return status;
 }
 
-// Covariance added by rounded slopes and narrow sums, weighed as the task's estimate.
+// Adds the covariance of rounded slopes and narrow sums, after the weights of the task's estimate.
 static bb_status add_roundings(const bb_ao_scoring *self, const bb_factor_pipeline *level,
                                const bb_residual_task *task, double share, bb_outcome *outcome)
 {
@@ -359,16 +361,16 @@ static bb_status add_roundings(const bb_ao_scoring *self, const bb_factor_pipeli
     BB_TRY(bb_slope_rounding_add(storage, level, rows, task->r, added));
     BB_TRY(bb_sum_rounding_add(storage, level, rows, task->r, added, outcome));
     cblas_dscal((int)(rows * rows), share, added, 1);
-    BB_TRY(add_weighed(self, task, added));
+    BB_TRY(add_weighted(self, task, added));
 done:
     BB_RELEASE(&added);
     return status;
 }
 
-// Terms outside the covariance: the telescope's shake, and `share` of the loss of rounded slopes
-// and sums.
-static bb_status add_rest(const bb_ao_scoring *self, const estimate *item,
-                          const bb_residual_task *task, double share)
+// Adds terms outside the covariance: the telescope's shake, and `share` of the loss from rounded
+// slopes and sums.
+static bb_status add_outside_terms(const bb_ao_scoring *self, const estimate *item,
+                                   const bb_residual_task *task, double share)
 {
     bb_status status = BB_OK;
     bb_ao_evaluation *evaluation = item->evaluation;
@@ -381,8 +383,8 @@ done:
     return status;
 }
 
-// The Strehl ratios once more, of a telescope that shakes; of a residual that has some. A failure
-// there is none of the study.
+// Computes the Strehl ratios of the shake test, if the residual has been scored. A failure here is
+// not one of the study.
 static bb_status rate_shaken(bb_ao_scoring *self, const estimate *item,
                              const bb_residual_task *task)
 {
@@ -406,13 +408,14 @@ done:
     return status;
 }
 
-// The price of a residual.
-static bb_status price(bb_ao_scoring *self, const bb_residual_task *task, const estimate *item)
+// Scores a residual.
+static bb_status score_estimate(bb_ao_scoring *self, const bb_residual_task *task,
+                                const estimate *item)
 {
     bb_status status = BB_OK;
     bb_ao_evaluation *evaluation = item->evaluation;
     const double begin = bb_clock_seconds();
-    BB_TRY(add_rest(self, item, task, 1.0));
+    BB_TRY(add_outside_terms(self, item, task, 1.0));
     if (item->target < 0) {
         goto done;
     }
@@ -442,7 +445,7 @@ bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evalua
     BB_TRY(find_residuals(self, self->problem->cmm, count, tasks));
     for (bb_index i = 0; i < count; ++i) {
         bb_log_progress_step("scoring", estimates[i].evaluation->common.pipeline, i + 1, count + 1);
-        BB_TRY(price(self, &tasks[i], &estimates[i]));
+        BB_TRY(score_estimate(self, &tasks[i], &estimates[i]));
     }
     bb_log_progress("scoring", count + 1, count + 1);
 done:
@@ -451,16 +454,17 @@ done:
     return status;
 }
 
-// Which numbers of an evaluation are asked for.
-typedef struct wish {
-    bb_index targets, wavelengths; // the first ones
-    const bb_ao_late *late;        // truths of another time: correctable; or NULL
-    double *const *whole;          // [evaluations] of those
-} wish;
+// Selection of the scores to compute.
+typedef struct selection {
+    bb_index targets, wavelengths; // first ones only
+    const bb_ao_late *
+        late; // truths at another time, for scores of the correctable residual; NULL: the problem's
+    double *const *whole; // [evaluations] scores of the whole residual at that time
+} selection;
 
 // Strehl ratios of the listed estimates, into out[evaluation] [targets of the study][wavelengths of
 // the study].
-static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index listed,
+static bb_status rate_listed(bb_ao_scoring *self, const selection *selected, bb_index listed,
                              const bb_residual_task *tasks, const estimate *estimates,
                              bb_ao_evaluation *const *evaluations, double *const *out)
 {
@@ -470,7 +474,8 @@ static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index li
         while (evaluations[p] != item->evaluation) {
             ++p;
         }
-        BB_TRY(add_rest(self, item, &tasks[e], asked->late != NULL ? asked->late->share : 1.0));
+        BB_TRY(add_outside_terms(self, item, &tasks[e],
+                                 selected->late != NULL ? selected->late->share : 1.0));
         if (item->target < 0) {
             continue;
         }
@@ -480,31 +485,31 @@ static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index li
         bb_tomography_score score = {.kind = (bb_score)self->study->score,
                                      .residual = bb_ao_commands_kind(&tasks[e]),
                                      .strehl = numbers};
-        if (asked->late != NULL) {
+        if (selected->late != NULL) {
             score.kind = BB_SCORE_PAIRS;
             score.strehl = NULL;
             score.correctable = numbers;
         }
-        if (asked->late != NULL && asked->late->wholes != NULL) {
+        if (selected->late != NULL && selected->late->wholes != NULL) {
             whole = (bb_whole_estimate){
-                asked->late->wholes[item->target],
+                selected->late->wholes[item->target],
                 bb_ao_whole_matrix(self->problem, item->evaluation, item->target), item->product,
                 item->evaluation->kind,
                 bb_ao_commands_resident(self->problem, item->evaluation, item->target)};
             score.estimate = &whole;
-            score.strehl = asked->whole[p] + item->target * self->study->wavelengths_um.count;
+            score.strehl = selected->whole[p] + item->target * self->study->wavelengths_um.count;
         }
-        if (asked->late == NULL) {
+        if (selected->late == NULL) {
             BB_TRY(set_estimate(self, item, &whole, &score));
         }
-        BB_TRY(bb_tomography_rate(self->problem, item->target, tasks[e].cee, asked->wavelengths,
+        BB_TRY(bb_tomography_rate(self->problem, item->target, tasks[e].cee, selected->wavelengths,
                                   self->wavelengths_m, &score, &outcome));
     }
 done:
     return status;
 }
 
-static bb_status rate_some(bb_ao_scoring *self, const wish *asked,
+static bb_status rate_some(bb_ao_scoring *self, const selection *selected,
                            bb_ao_evaluation *const *evaluations, bb_index count, double *const *out)
 {
     bb_status status = BB_OK;
@@ -512,27 +517,28 @@ static bb_status rate_some(bb_ao_scoring *self, const wish *asked,
     bb_index listed = 0;
     bb_residual_task *tasks = NULL;
     estimate *estimates = NULL;
-    const bb_index limit = count * (asked->targets + 1);
+    const bb_index limit = count * (selected->targets + 1);
     BB_TRY(BB_ZEROED(limit, &tasks));
     BB_TRY(BB_ZEROED(limit, &estimates));
     for (bb_index p = 0; p < count; ++p) {
         for (bb_index i = 0; i < directions; ++i) {
             out[p][i] = NAN;
         }
-        BB_TRY(list_estimates(self, evaluations[p], asked->targets, tasks, estimates, &listed));
+        BB_TRY(list_estimates(self, evaluations[p], selected->targets, tasks, estimates, &listed));
     }
-    for (bb_index e = 0; asked->late != NULL && e < listed; ++e) {
+    for (bb_index e = 0; selected->late != NULL && e < listed; ++e) {
         if (estimates[e].target >= 0) {
-            tasks[e].ctm = asked->late->ctm[estimates[e].target];
+            tasks[e].ctm = selected->late->ctm[estimates[e].target];
         }
     }
     BB_TRY(find_residuals(self,
-                          asked->late != NULL && asked->late->cmm != NULL ? asked->late->cmm
-                                                                          : self->problem->cmm,
+                          selected->late != NULL && selected->late->cmm != NULL
+                              ? selected->late->cmm
+                              : self->problem->cmm,
                           listed, tasks));
-    BB_TRY(rate_listed(self, asked, listed, tasks, estimates, evaluations, out));
+    BB_TRY(rate_listed(self, selected, listed, tasks, estimates, evaluations, out));
 done:
-    release_tasks(self, &tasks, count * (asked->targets + 1));
+    release_tasks(self, &tasks, count * (selected->targets + 1));
     BB_RELEASE(&estimates);
     return status;
 }
@@ -541,17 +547,17 @@ bb_status bb_ao_scoring_strehls(bb_ao_scoring *self, bb_ao_evaluation *const *ev
                                 bb_index count, bb_index targets, bb_index wavelengths,
                                 double *const *out)
 {
-    const wish asked = {.targets = targets, .wavelengths = wavelengths};
-    return rate_some(self, &asked, evaluations, count, out);
+    const selection selected = {.targets = targets, .wavelengths = wavelengths};
+    return rate_some(self, &selected, evaluations, count, out);
 }
 
 bb_status bb_ao_scoring_late(bb_ao_scoring *self, const bb_ao_late *late,
                              bb_ao_evaluation *const *evaluations, bb_index count,
                              double *const *correctable, double *const *whole)
 {
-    const wish asked = {self->problem->target_count, self->study->wavelengths_um.count, late,
-                        whole};
-    return rate_some(self, &asked, evaluations, count, correctable);
+    const selection selected = {self->problem->target_count, self->study->wavelengths_um.count,
+                                late, whole};
+    return rate_some(self, &selected, evaluations, count, correctable);
 }
 
 static bb_status project_noise(bb_ao_scoring *self, const bb_csr *noise,
@@ -585,12 +591,12 @@ bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *noise,
         BB_TRY(project_noise(self, noise, &task, *own));
     }
     memset(out, 0, (size_t)(size * size) * sizeof *out);
-    BB_TRY(add_weighed(self, &task, *own));
+    BB_TRY(add_weighted(self, &task, *own));
 done:
     return status;
 }
 
-// A pipeline under the shake test: first target and wavelength.
+// Row of a pipeline under the shake test, first target and wavelength.
 typedef struct shaken_row {
     double strehl, loss;
 } shaken_row;
@@ -600,7 +606,7 @@ static const bb_output shaken[] = {
      "Strehl ratio under the shake test, first target and wavelength",
      .member = offsetof(shaken_row, strehl)},
     {"strehl_loss_shaken", "pipeline", "1",
-     "Strehl ratio of the reference under the shake test minus this one's there",
+     "Strehl ratio of the reference under the shake test minus that of the pipeline",
      .member = offsetof(shaken_row, loss)},
 };
 

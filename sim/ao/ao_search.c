@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-// Targets and wavelengths whose loss is bounded.
+// Number of targets or wavelengths whose loss is bounded.
 static bb_index scored(bb_index count, int over)
 {
     return over == (int)BB_LOSS_OVER_FIRST ? 1 : count;
@@ -15,7 +15,7 @@ static bb_index scored(bb_index count, int over)
 typedef struct searching {
     bb_ao_solve *run;
     const bb_factor_pipeline *pipeline;
-    const bb_ao_evaluation *evaluation; // of that
+    const bb_ao_evaluation *evaluation; // evaluation of that pipeline
 } searching;
 
 static const bb_ao_evaluation *reference_of(const bb_ao_solve *run)
@@ -23,7 +23,7 @@ static const bb_ao_evaluation *reference_of(const bb_ao_solve *run)
     return &run->work->evaluations[run->order[0]];
 }
 
-// The worst loss that is bounded, NaN where a Strehl ratio is, and the first Strehl ratio.
+// Computes the largest bounded loss, NaN if any Strehl ratio is NaN, and the first Strehl ratio.
 static bb_status find_loss(const searching *self, bb_ao_evaluation *tried, bb_factor_loss *out)
 {
     bb_status status = BB_OK;
@@ -48,7 +48,7 @@ done:
     return status;
 }
 
-// Whether the reference can be compared with, else why not.
+// Whether the reference has a Strehl ratio to compare with; if not, sets the outcome.
 static bool has_reference(const bb_ao_solve *run, bb_outcome *outcome)
 {
     const bool known = !isnan(bb_ao_evaluation_headline(reference_of(run)));
@@ -70,7 +70,7 @@ static bb_status score(void *context, double **r, bb_evaluation *solved, bb_fact
     BB_TRY(find_loss(self, &tried, out));
     *solved = tried.common;
 done:
-    tried.r = NULL; // the caller's
+    tried.r = NULL; // owned by the caller
     bb_ao_evaluation_release(&tried, work->problem->target_count);
     return status;
 }
@@ -136,7 +136,7 @@ bb_status bb_ao_solve_find_storage(bb_ao_solve *run, bb_index pipeline)
     if (has_reference(run, &common->outcome)) {
         BB_TRY(bb_storage_search_run_factor(&task, common, &evaluation->level));
     }
-    if (common->outcome.kind != BB_OUTCOME_OK) { // nothing is stored, so that there are no numbers
+    if (common->outcome.kind != BB_OUTCOME_OK) { // nothing is stored, so clear the results
         bb_evaluation unset = bb_evaluation_start(common->pipeline);
         unset.device = common->device;
         unset.outcome = common->outcome;
@@ -147,14 +147,15 @@ done:
 }
 
 static const bb_output outputs[] = {
-    {"strehl_loss", "trial", "1", "loss: worst Strehl ratio of the reference minus this one's",
-     .note = "of ao; over search.over and draws; NaN where a draw failed",
+    {"strehl_loss", "trial", "1",
+     "loss: largest difference of Strehl ratios, reference minus pipeline",
+     .note = "ao; over search.over and draws; NaN where a draw failed",
      .member = offsetof(bb_search_row, loss)},
 };
 
 static const bb_output_table loss_outputs = BB_SEARCH_TABLE(outputs);
 
-// The searches of a study are of one kind.
+// All searches of a study are of one kind.
 static bb_status run(void *all, bb_results *results)
 {
     const bb_ao_work *work = all;

@@ -20,8 +20,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// The next pipeline to compute, of those that are solved as pipeline `like` is (-1: of all); -1:
-// none is left.
+// Next unlisted pipeline that has the same solve as pipeline `like` (-1: any); -1: none.
 static bb_index find_unlisted(const bb_ao_solve *run, const bool *listed, bb_index like)
 {
     const bb_factor_pipeline *pipelines = run->pipelines;
@@ -38,9 +37,8 @@ static bb_index find_unlisted(const bb_ao_solve *run, const bool *listed, bb_ind
     return -1;
 }
 
-// The order in which pipelines are computed: the reference, which searches and draws are compared
-// with; after each pipeline those that are solved alike, which is kept for them; and searched
-// pipelines after the others.
+// Orders the pipelines. The reference comes first, because searches and draws compare with it.
+// Pipelines with the same solve follow each other, to reuse it. Searches come last.
 static void put_in_order(const bb_ao_solve *run)
 {
     bool listed[BB_STUDY_PIPELINES] = {false};
@@ -97,7 +95,7 @@ done:
     return status;
 }
 
-// In their order, one at least; a search warms the arithmetics that it tries.
+// Warms pipelines in their order, at least one. A search warms the arithmetics that it tries.
 static bb_status warm_pipelines(void *context, bb_index unused)
 {
     bb_status status = BB_OK;
@@ -125,7 +123,7 @@ bb_status bb_ao_solve_warm(bb_ao_solve *run)
 
 void bb_ao_solve_await(bb_ao_solve *run)
 {
-    bb_status_record record; // of a failure that the caller is about to return
+    bb_status_record record; // preserves an error that the caller is about to return
     bb_status_save(&record);
     atomic_store(&run->awaited, true);
     if (bb_side_thread_join(&run->warming) != BB_OK) {
@@ -149,12 +147,12 @@ void bb_ao_solve_release(bb_ao_solve *run)
     BB_RELEASE(&run->tile_norms);
 }
 
-// Pipelines that a study before this one in the same process computed (core/store.h) come back to
-// the same bits, times among it, where nothing that they depend on differs: a sweep over the keys
-// of one pipeline computes the others once a condition. Not kept is what frames read later, what
-// shares more than a matrix (learning, a spectrum), and what is found on the way (a search,
-// escalation).
-static bool is_kept_warm(const bb_ao_study *study, const char *dump, bb_index pipeline)
+// Whether the results of a pipeline are cached for later studies in this process (core/store.h). A
+// cached pipeline returns the same bits, times included, if nothing that it depends on differs. A
+// sweep over the keys of one pipeline thus computes the others once per condition. Excluded are
+// reconstructors read later by frames, steps shared by pipelines (learning, a spectrum), and search
+// results and escalation.
+static bool is_cacheable(const bb_ao_study *study, const char *dump, bb_index pipeline)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     return bb_store_has_room(1.0) && dump == NULL && !bb_ao_study_frames(study) &&
@@ -163,9 +161,9 @@ static bool is_kept_warm(const bb_ao_study *study, const char *dump, bb_index pi
            !bb_factor_pipeline_searches(&pipelines[pipeline]) && !pipelines[pipeline].escalate;
 }
 
-// Key of a pipeline: the study with it and the reference alone, and the devices of solve and score.
-// On a GPU the score also depends on whether any pipeline stores a reconstructor.
-static bb_status describe_warm(const bb_ao_solve *run, bb_index pipeline, bb_text *out)
+// Cache key of a pipeline: the study with only it and the reference, and the devices of solve and
+// score. On a GPU, scores also depend on whether any pipeline stores a reconstructor.
+static bb_status write_cache_key(const bb_ao_solve *run, bb_index pipeline, bb_text *out)
 {
     bb_status status = BB_OK;
     static const char *const others[] = {"title", "device", "machine", NULL};
@@ -185,8 +183,8 @@ done:
     return status;
 }
 
-static bb_index list_warm(const bb_ao_study *study, bb_ao_evaluation *evaluation,
-                          bb_store_piece pieces[BB_AO_EVALUATION_ARRAYS + 1])
+static bb_index list_cached(const bb_ao_study *study, bb_ao_evaluation *evaluation,
+                            bb_store_piece pieces[BB_AO_EVALUATION_ARRAYS + 1])
 {
     bb_index bytes = 0;
     pieces[0] = (bb_store_piece){&evaluation->common, sizeof evaluation->common};
@@ -197,7 +195,7 @@ static bb_index list_warm(const bb_ao_study *study, bb_ao_evaluation *evaluation
     return bytes;
 }
 
-static bb_status find_warm(const bb_ao_solve *run, bb_index pipeline, bool *found)
+static bb_status restore_cached(const bb_ao_solve *run, bb_index pipeline, bool *found)
 {
     bb_status status = BB_OK;
     const bb_ao_study *study = run->work->study;
@@ -206,16 +204,16 @@ static bb_status find_warm(const bb_ao_solve *run, bb_index pipeline, bool *foun
     bb_index bytes = 0;
     const char *name = evaluation->common.pipeline;
     bb_store_piece pieces[BB_AO_EVALUATION_ARRAYS + 1];
-    BB_TRY(describe_warm(run, pipeline, &key));
+    BB_TRY(write_cache_key(run, pipeline, &key));
     const char *rest = bb_store_find(bb_text_string(&key), &bytes);
     *found = rest != NULL;
     if (rest == NULL) {
         goto done;
     }
-    BB_REQUIRE(list_warm(study, evaluation, pieces) == bytes, BB_INTERNAL,
-               "pipeline %s was kept as %td bytes", name, bytes);
+    BB_REQUIRE(list_cached(study, evaluation, pieces) == bytes, BB_INTERNAL,
+               "pipeline %s: unexpected size of its cached results, %td bytes", name, bytes);
     for (int p = 0; p <= BB_AO_EVALUATION_ARRAYS; ++p) {
-        // The list serves readers and writers alike: these are the evaluation's own arrays.
+        // The list is shared by readers and writers; these are the evaluation's own arrays.
         if (pieces[p].bytes > 0) {
             memcpy((void *)(uintptr_t)pieces[p].data, rest, (size_t)pieces[p].bytes);
         }
@@ -227,7 +225,7 @@ done:
     return status;
 }
 
-static bb_status keep_warm(const bb_ao_solve *run, bb_index pipeline)
+static bb_status cache_results(const bb_ao_solve *run, bb_index pipeline)
 {
     bb_status status = BB_OK;
     const bb_ao_study *study = run->work->study;
@@ -235,8 +233,8 @@ static bb_status keep_warm(const bb_ao_solve *run, bb_index pipeline)
     bb_text key = {0};
     char *block = NULL;
     bb_store_piece pieces[BB_AO_EVALUATION_ARRAYS + 1];
-    const bb_index bytes = list_warm(study, evaluation, pieces);
-    BB_TRY(describe_warm(run, pipeline, &key));
+    const bb_index bytes = list_cached(study, evaluation, pieces);
+    BB_TRY(write_cache_key(run, pipeline, &key));
     BB_TRY(BB_ALLOCATE(bytes, &block));
     char *rest = block;
     for (int p = 0; p <= BB_AO_EVALUATION_ARRAYS; ++p) {
@@ -252,13 +250,14 @@ done:
     return status;
 }
 
-// Cmm is filled in no time, by a device or by all processes, and estimates are better not held.
+// Whether refilling Cmm is cheap, on a device or over processes. Pipelines are then scored one by
+// one, to free estimates early.
 static bool fills_fast(const bb_ao_solve *run)
 {
     return run->work->on_device || bb_factor_engine_is_spread(&run->work->study->solver.common);
 }
 
-// One draw of a pipeline from its factorization to its price.
+// Solves, stores and scores one draw of a pipeline.
 static bb_status draw_once(bb_ao_solve *run, const bb_factor_problem *factor_problem,
                            bb_index pipeline, bb_draws *draws)
 {
@@ -279,8 +278,8 @@ done:
     return status;
 }
 
-// Strehl ratios of a pipeline's draws, the plain one first; none but that where there is nothing to
-// compare with. A search has computed its draws.
+// Collects the Strehl ratios of a pipeline's draws, starting with draw 0. Further draws need a
+// successful reference. A search has computed its own draws.
 static bb_status draw(bb_ao_solve *run, bb_index p)
 {
     bb_status status = BB_OK;
@@ -304,12 +303,12 @@ done:
     return status;
 }
 
-// Scores what was solved since the last time, in one pass over Cmm for all of it, forgets the
-// reconstructors that nothing reads again, and draws.
-static bb_status settle(bb_ao_solve *run)
+// Scores the pipelines solved since the last call in one pass over Cmm, frees reconstructors that
+// are no longer needed, and computes the draws.
+static bb_status score_pending(bb_ao_solve *run)
 {
     bb_status status = BB_OK;
-    const bb_index first = run->settled;
+    const bb_index first = run->scored;
     const bb_index reference = run->order[0];
     double begin = bb_clock_seconds();
     bb_index count = 0;
@@ -336,16 +335,16 @@ static bb_status settle(bb_ao_solve *run)
         if (!run->warm[p]) {
             BB_TRY(draw(run, p));
         }
-        if (!run->warm[p] && is_kept_warm(run->work->study, run->work->dump, p)) {
-            BB_TRY(keep_warm(run, p));
+        if (!run->warm[p] && is_cacheable(run->work->study, run->work->dump, p)) {
+            BB_TRY(cache_results(run, p));
         }
     }
-    run->settled = run->solved;
+    run->scored = run->solved;
 done:
     return status;
 }
 
-// Whether a pipeline after the one at work is solved as it is.
+// Whether a later pipeline has the same solve.
 static bool is_solved_again(const bb_ao_solve *run, bb_index p)
 {
     bool again = false;
@@ -356,8 +355,8 @@ static bool is_solved_again(const bb_ao_solve *run, bb_index p)
     return again;
 }
 
-// Slopes per target of the commands of mirrors that correct together, if frames need them.
-static bb_status aim(const bb_ao_solve *run, bb_ao_evaluation *evaluation)
+// Applies the influence matrix to the commands of mcao, if frames need slopes per target.
+static bb_status project_commands(const bb_ao_solve *run, bb_ao_evaluation *evaluation)
 {
     return bb_ao_study_frames(run->work->study)
                ? bb_ao_mcao_project_commands(run->work->problem, evaluation)
@@ -369,8 +368,8 @@ static bb_status solve(bb_ao_solve *run, bb_index p)
     bb_status status = BB_OK;
     bb_ao_evaluation *evaluation = &run->work->evaluations[p];
     double begin = bb_clock_seconds();
-    if (is_kept_warm(run->work->study, run->work->dump, p)) {
-        BB_TRY(find_warm(run, p, &run->warm[p]));
+    if (is_cacheable(run->work->study, run->work->dump, p)) {
+        BB_TRY(restore_cached(run, p, &run->warm[p]));
     }
     if (run->warm[p]) {
         goto done;
@@ -387,19 +386,19 @@ static bb_status solve(bb_ao_solve *run, bb_index p)
         BB_TRY(bb_ao_solve_find_storage(run, p));
         BB_TRY(bb_ao_realtime_store_timed(run->work->study, &run->work->storage, evaluation));
     }
-    BB_TRY(aim(run, evaluation));
+    BB_TRY(project_commands(run, evaluation));
     bb_parts_log_phase(run->pipelines[p].name, &begin);
 done:
     return status;
 }
 
-// The reconstructors of pipelines that came from a checkpoint, for what reads them at the end.
-static bb_status solve_again(bb_ao_solve *run, bb_index count)
+// Solves restored pipelines again, because checkpoints contain no reconstructors.
+static bb_status resolve_restored(bb_ao_solve *run, bb_index count)
 {
     bb_status status = BB_OK;
     for (bb_index i = 0; i < count; ++i) {
         bb_ao_evaluation *evaluation = &run->work->evaluations[run->order[i]];
-        bb_ao_evaluation again = *evaluation; // shares what holds the estimates
+        bb_ao_evaluation again = *evaluation; // shares the arrays of estimates
         if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
             continue;
         }
@@ -410,11 +409,11 @@ static bb_status solve_again(bb_ao_solve *run, bb_index count)
         BB_TRY(bb_ao_storage_solve(&run->work->storage, &run->work->factor_problem,
                                    &evaluation->level, run->work->study->correction, &again));
         BB_REQUIRE(again.common.outcome.kind == BB_OUTCOME_OK, BB_INTERNAL,
-                   "pipeline %s, ok in the checkpoint, is %s when it is solved again",
+                   "pipeline %s: ok in the checkpoint, but %s when solved again",
                    evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
         BB_TRY(bb_ao_storage_apply(&run->work->storage, &evaluation->level, 0, &again));
         evaluation->kind = again.kind;
-        BB_TRY(aim(run, evaluation));
+        BB_TRY(project_commands(run, evaluation));
     }
     bb_log_progress("solving", count, count);
 done:
@@ -426,7 +425,8 @@ static bool is_within(int value, int last)
     return value >= 0 && value <= last;
 }
 
-// Whether a search can have found it. Of a bool the byte counts.
+// Whether a search can have found this pipeline. The bool is compared as a byte, because a
+// checkpoint may contain any value.
 static bool is_found(const bb_factor_pipeline *level)
 {
     static const bool no = false;
@@ -469,8 +469,8 @@ static bool is_same(const bb_factor_pipeline *a, const bb_factor_pipeline *b)
     return same;
 }
 
-// Pieces of a checkpoint for a pipeline, beside its evaluation. Reconstructors stay out, which may
-// be gigabytes: of a pipeline that was restored, frames and `--dump R` have it solved again.
+// Lists the pieces of a checkpoint for a pipeline, in addition to its evaluation. Reconstructors
+// may take gigabytes and are left out; frames and `--dump R` solve a restored pipeline again.
 static bb_index list_kept(const void *context, bb_index p, bb_store_piece *pieces)
 {
     const bb_ao_work *work = context;
@@ -484,8 +484,8 @@ static bb_index list_learned(const void *context, bb_store_piece *pieces)
     return bb_ao_learning_list(((const bb_ao_work *)context)->learning, pieces);
 }
 
-// The level is the study's pipeline, or the result of its search: an arithmetic, or the step of a
-// storage.
+// Validates a restored level: the study's pipeline, or the result of its search, which is an
+// arithmetic or the step of a storage.
 static bool adopt(void *context, bb_index p)
 {
     const bb_ao_work *work = context;
@@ -520,10 +520,7 @@ bb_pipeline_state bb_ao_solve_state(bb_ao_work *work, const bb_index *order)
                                .adopt = adopt};
 }
 
-// Every pipeline from its factorization to its price. With checkpoints each is settled by itself,
-// so that it can be kept, and so it is on a device and over processes, which fill Cmm in no time
-// and would only hold estimates; else all share one pass over Cmm, but for the
-// reference of a search.
+// Solves, scores and draws every pipeline. Contract in ao_solve.h.
 bb_status bb_ao_solve_all(bb_ao_solve *run, const bb_run_options *options)
 {
     bb_status status = BB_OK;
@@ -531,33 +528,33 @@ bb_status bb_ao_solve_all(bb_ao_solve *run, const bb_run_options *options)
     const bool learned = run->work->learning != NULL && options->resume == NULL;
     BB_TRY(bb_pipeline_restart_load(run->restart, options->resume, &state));
     const bb_index restored = state.finished;
-    run->solved = run->settled = restored;
+    run->solved = run->scored = restored;
     if (learned) {
         BB_TRY(bb_pipeline_restart_save(run->restart, &state));
     }
     while (run->solved < run->pipeline_count) {
         const bb_index p = run->order[run->solved];
         bb_log_progress_step("solving", run->pipelines[p].name, run->solved, run->pipeline_count);
-        if (run->settled == 0 && bb_factor_pipeline_searches(&run->pipelines[p])) {
-            BB_TRY(settle(run));
+        if (run->scored == 0 && bb_factor_pipeline_searches(&run->pipelines[p])) {
+            BB_TRY(score_pending(run));
         }
         BB_TRY(solve(run, p));
         ++run->solved;
         if (options->checkpoint != NULL || (fills_fast(run) && !run->keeps)) {
-            BB_TRY(settle(run));
+            BB_TRY(score_pending(run));
         }
         if (options->checkpoint != NULL) {
-            state.finished = run->settled;
+            state.finished = run->scored;
             BB_TRY(bb_pipeline_restart_save(run->restart, &state));
         }
     }
     bb_log_progress("solving", run->solved, run->pipeline_count);
-    BB_TRY(settle(run));
+    BB_TRY(score_pending(run));
     bb_factor_storage_release_device(
-        &run->work->storage.common); // nights and what was learned factor, too
+        &run->work->storage.common); // nights and learning also factor on the device
     if (restored > 0 &&
         (bb_ao_study_frames(run->work->study) || bb_dump_wanted(options->dump, "R"))) {
-        BB_TRY(solve_again(run, restored));
+        BB_TRY(resolve_restored(run, restored));
     }
 done:
     return status;

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-// Most rows of stored estimates and of truths.
+// Largest number of rows of stored estimates and truths.
 static bb_index most_rows(const bb_tomography *problem)
 {
     bb_index rows = problem->commands != NULL ? problem->commands->stack.actuator_count : 0;
@@ -51,7 +51,7 @@ done:
     return status;
 }
 
-static void forget_solved(bb_ao_storage *self)
+static void release_solved(bb_ao_storage *self)
 {
     double **r = self->solved.evaluation.r;
     for (bb_index t = 0; r != NULL && t < self->problem->target_count; ++t) {
@@ -63,7 +63,7 @@ static void forget_solved(bb_ao_storage *self)
 
 void bb_ao_storage_release(bb_ao_storage *self)
 {
-    forget_solved(self);
+    release_solved(self);
     bb_factor_storage_release(&self->common);
     bb_unknown_modes_release(&self->unknown);
     BB_RELEASE(&self->groups);
@@ -134,11 +134,11 @@ done:
     return status;
 }
 
-static bb_status keep_solved(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
-                             const bb_ao_evaluation *evaluation)
+static bb_status cache_solved(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
+                              const bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
-    forget_solved(self);
+    release_solved(self);
     BB_TRY(BB_ZEROED(self->problem->target_count, &self->solved.evaluation.r));
     BB_TRY(bb_ao_storage_copy(self->problem, evaluation, self->solved.evaluation.r));
     self->solved.evaluation.common = evaluation->common;
@@ -156,16 +156,16 @@ bb_status bb_ao_storage_solve_once(bb_ao_storage *self, const bb_factor_problem 
     if (known == NULL || !bb_factor_pipeline_solves_alike(known, pipeline)) {
         BB_TRY(solve(self, factor_problem, pipeline, correction, keeps, evaluation));
         if (keeps && evaluation->common.outcome.kind == BB_OUTCOME_OK) {
-            BB_TRY(keep_solved(self, pipeline, evaluation));
+            BB_TRY(cache_solved(self, pipeline, evaluation));
         }
         goto done;
     }
     BB_TRY(bb_ao_storage_copy(self->problem, &self->solved.evaluation, evaluation->r));
     evaluation->common = self->solved.evaluation.common;
     evaluation->common.pipeline = pipeline->name;
-    bb_log_detail("pipeline %s: solved as %s was", pipeline->name, known->name);
+    bb_log_detail("pipeline %s: reuses the solution of %s", pipeline->name, known->name);
     if (!keeps) {
-        forget_solved(self);
+        release_solved(self);
     }
 done:
     return status;
@@ -198,7 +198,7 @@ done:
 
 enum { STORAGE_BYTES = 96 };
 
-// How a pipeline's reconstructors are stored.
+// Storage of a pipeline's reconstructors.
 typedef struct stored_row {
     const char *storage; // into `text`
     double solved_bits;
@@ -206,12 +206,12 @@ typedef struct stored_row {
 } stored_row;
 
 static const bb_output stored[] = {
-    {"storage", "pipeline", NULL, "how the reconstructors are stored",
-     .note = "with a `max_loss` the storage found; empty without one",
+    {"storage", "pipeline", NULL, "storage format of the reconstructors",
+     .note = "with a `max_loss` the storage found; empty without a storage",
      .member = offsetof(stored_row, storage)},
-    {"solved_bits", "pipeline", "1", "bits as stored over the values that were solved",
-     .note = "of `operator: commands` fewer than `reconstructor_bits`, by the ratio of commands to "
-             "slopes of the truth sensor",
+    {"solved_bits", "pipeline", "1", "stored bits per solved value",
+     .note = "with `operator: commands` lower than `reconstructor_bits`, by the ratio of commands "
+             "to slopes of the truth sensor",
      .member = offsetof(stored_row, solved_bits)},
 };
 
@@ -221,7 +221,7 @@ static const bb_output_table storage_outputs = {.title = "/results, ao",
                                                 .axes = "pipeline",
                                                 BB_OUTPUT_ROWS(stored)};
 
-// Values that were solved of what a pipeline stores: of mirrors that correct together the commands.
+// Number of solved values behind the stored ones; with mcao the commands are solved.
 static double solved_values(const bb_tomography *problem, const bb_ao_evaluation *evaluation)
 {
     double values = 0.0;
@@ -235,7 +235,7 @@ static double solved_values(const bb_tomography *problem, const bb_ao_evaluation
     return values;
 }
 
-// How reconstructors are stored; nothing where none is.
+// Publishes the storage of reconstructors; no effect if no pipeline has one.
 static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;

@@ -23,9 +23,7 @@ static const bb_key solver_keys[] = {
     BB_FACTOR_SOLVER_KEYS(bb_ao_solver_config),
     {.name = "lgs_tilt", .kind = BB_KEY_CHOICE, .choices = lgs_tilt_names,
      .offset = offsetof(bb_ao_solver_config, lgs_tilt), .default_text = "update",
-     .meaning = "Tilt of laser stars: variance as an exact rank-2 update, as a constant "
-     "in their blocks, or unknown (infinite variance, omitted from the "
-     "score)."},
+     .meaning = "Tilt of laser stars: its variance as an exact rank-2 update, as a constant in their blocks, or unknown (infinite variance, omitted from the score)."},
 };
 static const bb_schema solver_schema = BB_SCHEMA("solver", bb_ao_solver_config, solver_keys);
 
@@ -33,12 +31,11 @@ static const bb_key inflation_keys[] = {
     {.name = "tilt_arcsec2", .kind = BB_KEY_DOUBLE, .unit = "arcsec^2", .minimum = 0.0,
      .maximum = 1.0e6, .offset = offsetof(bb_unknown_modes_config, tilt_arcsec2),
      .default_text = "0.1",
-     .meaning = "Variance of both tilts of each natural star, as wind shakes a telescope; 0: none."},
+     .meaning = "Variance of both tilts of each natural star from wind shake of the telescope; 0: none."},
     {.name = "sodium_height_m2", .kind = BB_KEY_DOUBLE, .unit = "m^2", .minimum = 0.0,
      .maximum = 1.0e10, .offset = offsetof(bb_unknown_modes_config, sodium_height_m2),
      .default_text = "0.0",
-     .meaning = "Variance of the height of the sodium layer, which the focus of each laser star "
-                "follows; 0: none."},
+     .meaning = "Variance of the height of the sodium layer, which sets the focus of each laser star; 0: none."},
     {.name = "reference_nm2", .kind = BB_KEY_DOUBLE, .unit = "nm^2", .minimum = 0.0,
      .maximum = 1.0e10, .offset = offsetof(bb_unknown_modes_config, reference_nm2),
      .default_text = "0.0",
@@ -57,19 +54,17 @@ static const bb_schema inflation_schema =
 
 static const bb_key keys[] = {
     BB_STUDY_KEYS(bb_ao_study),
-    GROUP(telescope, &bb_telescope_schema, "The pupil and where it looks."),
-    GROUP(atmosphere, &bb_atmosphere_schema, "The turbulence."),
-    GROUP(sensors, &bb_sensors_schema, "Defaults of every guide star's sensor."),
-    GROUP(mirror, &bb_mirror_schema, "The mirror that a target's correction is projected on."),
+    GROUP(telescope, &bb_telescope_schema, "Pupil and pointing of the telescope."),
+    GROUP(atmosphere, &bb_atmosphere_schema, "Turbulence profile."),
+    GROUP(sensors, &bb_sensors_schema, "Defaults for the sensor of every guide star."),
+    GROUP(mirror, &bb_mirror_schema, "Deformable mirror of each target, onto which its correction is projected."),
     {.name = "mirrors", .kind = BB_KEY_RECORDS, .schema = &bb_conjugate_schema, .optional = true,
      .offset = offsetof(bb_ao_study, mirrors),
-     .meaning = "Mirrors at several heights that correct together, with correction mcao; in place "
-                "of mirror."},
+     .meaning = "Mirrors at several heights for correction mcao; replaces mirror."},
     {.name = "mirrors_condition", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 1.0,
      .maximum = 1.0e5, .exclusive_minimum = true, .default_text = "100.0",
      .offset = offsetof(bb_ao_study, mirrors_condition),
-     .meaning = "Largest over smallest singular value of the mirrors' interaction with all "
-                "directions that is kept; 50 to 200 suits several mirrors."},
+     .meaning = "Largest over smallest retained singular value of the mirrors' interaction with all directions; 50 to 200 suits several mirrors."},
     RECORDS(guide_stars, &bb_guide_star_schema, "Guide stars and their sensors."),
     RECORDS(targets, &bb_target_schema, "Directions in which the correction is scored."),
     {.name = "wavelengths_um", .kind = BB_KEY_DOUBLES, .unit = "um", .minimum = 0.1,
@@ -82,36 +77,33 @@ static const bb_key keys[] = {
      .meaning = "Widths of square boxes on the axis for the ensquared energy."},
     {.name = "correction", .kind = BB_KEY_CHOICE, .choices = bb_ao_correction_names,
      .offset = offsetof(bb_ao_study, correction), .default_text = "moao",
-     .meaning = "moao: each target by its own reconstructor; ltao: all by that of the first; glao: "
-                "all by the mean of all; mcao: all by mirrors, at several heights."},
+     .meaning = "moao: each target by its own reconstructor; ltao: all by that of the first; glao: all by the mean of all; mcao: all by mirrors at several heights."},
     {.name = "score", .kind = BB_KEY_CHOICE, .choices = bb_score_names,
      .offset = offsetof(bb_ao_study, score), .default_text = "pairs",
      .meaning = "pairs: Strehl ratio and image from every pair of points of the pupil; stationary: "
                 "from the residual's mean over equal displacements, as moao does."},
     {.name = "images", .kind = BB_KEY_CHOICE, .choices = images_names,
      .offset = offsetof(bb_ao_study, images), .default_text = "first",
-     .meaning = "Images that are written: of the first target and wavelength, or of all."},
+     .meaning = "Images to write: of the first target and wavelength, or of all."},
     GROUP(error_terms, &bb_error_terms_schema, "Errors not included in the slopes."),
     {.name = "shake_test_arcsec", .kind = BB_KEY_DOUBLE, .unit = "arcsec", .minimum = 0.0,
      .maximum = 1.0e3, .exclusive_minimum = true, .optional = true,
      .offset = offsetof(bb_ao_study, shake_test_arcsec),
-     .meaning = "Strehl ratios are scored once more with a tilt that all stars and targets see alike, of this "
-                "rms along each axis; unset: they are not."},
-    GROUP(monte_carlo, &bb_monte_carlo_schema, "Independent frames that check the score."),
+     .meaning = "Scores Strehl ratios a second time with a tilt common to all stars and targets, of this rms along each axis; unset: off."},
+    GROUP(monte_carlo, &bb_monte_carlo_schema, "Independent random frames to check the score."),
     GROUP(time_domain, &bb_time_domain_schema,
-          "A controller on layers that the wind carries, which checks the score with its delay."),
-    GROUP(learn, &bb_ao_learn_schema, "A profile that the reconstructor learns from slopes."),
-    GROUP(night, &bb_night_schema, "A supervisor over a night of changing turbulence."),
-    GROUP(solver, &solver_schema, "How the reconstructor is factored."),
+          "Controller on layers moved by the wind, to check the score including its delay."),
+    GROUP(learn, &bb_ao_learn_schema, "Learning of the turbulence profile from slopes."),
+    GROUP(night, &bb_night_schema, "Supervisor over a night of changing turbulence."),
+    GROUP(solver, &solver_schema, "Factorization of the reconstructor."),
     {.name = "rounding_inflation", .kind = BB_KEY_GROUP, .schema = &inflation_schema,
      .offset = offsetof(bb_ao_study, inflation),
-     .meaning = "rounding sweep: modes added to the covariance of the rounding, so that "
-     "rounding errors avoid disturbances outside the covariance."},
+     .meaning = "rounding sweep: modes added to the covariance used by the rounding, so that rounding errors avoid disturbances outside the covariance."},
     GROUP(frame_times, &bb_frame_times_schema, "Timed frames of each pipeline's stored matrix."),
-    GROUP(realtime, &bb_ao_realtime_schema, "What `bitbudget realtime` measures."),
-    GROUP(machine, &bb_machine_price_schema, "What the machine that computes costs."),
+    GROUP(realtime, &bb_ao_realtime_schema, "Settings of `bitbudget realtime`."),
+    GROUP(machine, &bb_machine_price_schema, "Prices of the computer, for energy and cost."),
     RECORDS(pipelines, &bb_factor_pipeline_schema,
-            "What is compared; the one called reference, else the first, is the truth."),
+            "Pipelines to compare; the one called reference, else the first, is the truth."),
 };
 // clang-format on
 const bb_schema bb_ao_study_schema = BB_SCHEMA("ao", bb_ao_study, keys);
@@ -163,7 +155,7 @@ bb_index bb_ao_study_images(const bb_ao_study *study)
                : 1;
 }
 
-// One reconstructor for all targets: all mirrors are alike.
+// With one reconstructor for all targets, all sensors must have the same lenslets.
 static bb_status check_correction(const bb_ao_study *study, const bb_config *config,
                                   bb_problems *problems)
 {
@@ -173,26 +165,25 @@ static bb_status check_correction(const bb_ao_study *study, const bb_config *con
         if (targets[t].lenslets != targets[0].lenslets) {
             return bb_study_refuse(true, config, problems,
                                    "correction: %s applies one reconstructor to all targets, "
-                                   "expected as many lenslets in targets[%td] as in targets[0]",
+                                   "expected the same lenslets in targets[%td] as in targets[0]",
                                    bb_ao_correction_names[study->correction], t);
         }
     }
     return BB_OK;
 }
 
-// A dataset says that a mask is meant; a resolved annulus has the default's name.
+// A dataset without a file is an error, but a resolved annulus has the default dataset name.
 static bb_status check_pupil(const bb_pupil_config *pupil, const bb_config *config,
                              bb_problems *problems)
 {
     if (pupil->file == NULL && strcmp(pupil->dataset, BB_PUPIL_DATASET) != 0) {
-        return bb_study_refuse(
-            true, config, problems,
-            "telescope.pupil.dataset: of no effect without telescope.pupil.file");
+        return bb_study_refuse(true, config, problems,
+                               "telescope.pupil.dataset: no effect without telescope.pupil.file");
     }
     return BB_OK;
 }
 
-// Frames are found to be impossible here and not after the factorizations.
+// Rejects impossible frames here rather than after the factorizations.
 static bb_status check_frames(const bb_ao_study *study, const bb_config *config,
                               bb_problems *problems)
 {

@@ -53,7 +53,7 @@ bb_status bb_ao_whole_check(const bb_ao_study *study, const bb_config *config,
     const bool learns = study->learn.source != (int)BB_AO_LEARN_OFF && study->learn.apply;
     BB_TRY(bb_study_refuse(pairs && bb_ao_whole_applies(study) && given != BB_FITTING_COEFFICIENT,
                            config, problems,
-                           "error_terms.fitting_coefficient = %g: of no effect on the exact whole "
+                           "error_terms.fitting_coefficient = %g: no effect on the exact whole "
                            "residual; set error_terms.combination: independent",
                            given));
     BB_TRY(bb_study_refuse(
@@ -61,12 +61,13 @@ bb_status bb_ao_whole_check(const bb_ao_study *study, const bb_config *config,
             (!pairs || !bb_ao_whole_applies(study) || study->mirrors.count > 0 || learns),
         config, problems,
         "error_terms.minimum_variance: expected score pairs, error_terms.combination exact, "
-        "error_terms.fitting true, a mirror of each target's own and no learned profile"));
+        "error_terms.fitting true, a mirror for each target and no learned profile"));
 done:
     return status;
 }
 
-// The drift of every layer in the delay of the correction, and the model of one target.
+// Computes the drift of every layer during the delay of the correction, and creates the model of a
+// target.
 static bb_status make_model(bb_ao_whole *self, bb_index target)
 {
     bb_status status = BB_OK;
@@ -88,7 +89,7 @@ done:
     return status;
 }
 
-// Nothing is made twice.
+// Creates the model of a target on first use.
 static bb_status find_model(bb_ao_whole *self, bb_index target)
 {
     bb_status status = BB_OK;
@@ -127,7 +128,7 @@ done:
     return status;
 }
 
-// The best commands of all targets.
+// Minimum-variance commands of all targets.
 typedef struct best {
     bb_index targets;
     bb_view *views;          // [targets]
@@ -163,14 +164,15 @@ static bb_status pose_best(bb_ao_whole *self, best *work)
         BB_TRY(BB_ALLOCATE(rows * n, &work->b[t]));
         BB_TRY(bb_whole_residual_project(self->models[t], work->b[t]));
         work->views[t] = bb_view_matrix(work->b[t], rows, n);
-        work->sides[t] = bb_matrix_source_dense(&work->views[t], "best commands", "V arcsec");
+        work->sides[t] =
+            bb_matrix_source_dense(&work->views[t], "minimum-variance commands", "V arcsec");
         work->listed[t] = &work->sides[t];
     }
 done:
     return status;
 }
 
-// Into `strehl` [wavelengths]. The residual of slopes is of no interest here.
+// Computes `strehl` [wavelengths]. The residual of slopes is not needed here.
 static bb_status rate_best(bb_ao_whole *self, const best *work, bb_index target,
                            const double *wavelengths_m, double *strehl)
 {
@@ -179,10 +181,10 @@ static bb_status rate_best(bb_ao_whole *self, const best *work, bb_index target,
     const int n = (int)work->sides[target].columns;
     const double *m = work->solved.r[target];
     double *product = NULL; // B M^T
-    double *nothing = NULL;
+    double *zeros = NULL;
     bb_outcome outcome = {0};
     BB_TRY(BB_ALLOCATE(rows * rows, &product));
-    BB_TRY(BB_ZEROED(rows * rows, &nothing));
+    BB_TRY(BB_ZEROED(rows * rows, &zeros));
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)rows, n, 1.0,
                 work->b[target], n, m, n, 0.0, product, (int)rows);
     const bb_whole_estimate estimate = {
@@ -191,11 +193,11 @@ static bb_status rate_best(bb_ao_whole *self, const best *work, bb_index target,
                                  .residual = BB_RESIDUAL_COMMANDS,
                                  .estimate = &estimate,
                                  .strehl = strehl};
-    BB_TRY(bb_tomography_rate(self->problem, target, nothing, self->study->wavelengths_um.count,
+    BB_TRY(bb_tomography_rate(self->problem, target, zeros, self->study->wavelengths_um.count,
                               wavelengths_m, &score, &outcome));
 done:
     BB_RELEASE(&product);
-    BB_RELEASE(&nothing);
+    BB_RELEASE(&zeros);
     return status;
 }
 
@@ -205,8 +207,9 @@ typedef struct best_row {
 
 static const bb_output best_rows[] = {
     {"strehl_minimum_variance", "target, wavelength", "1",
-     "Strehl ratio of the mirror by the commands of least variance of the phase",
-     .note = "each target by itself; of the reference's arithmetic and noise, before storage",
+     "Strehl ratio with the mirror commands of least phase variance",
+     .note =
+         "each target separately; with the arithmetic and noise of the reference, before storage",
      .member = offsetof(best_row, strehl)},
 };
 
@@ -230,8 +233,8 @@ static bb_status need_best(const void *study, const void *extent, bb_need *out)
     return BB_OK;
 }
 
-// Solves for the commands of least variance of the phase, of each target by itself, by the
-// reference pipeline where it computes.
+// Solves for the commands of least phase variance of each target, with the arithmetic and device of
+// the reference pipeline.
 static bb_status publish_best(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -250,7 +253,7 @@ static bb_status publish_best(void *all, bb_results *results)
     work.solved.common.device = run->evaluations[run->reference].common.device;
     posed.target_count = work.targets;
     posed.sides = work.listed;
-    posed.kept = NULL; // which would outlive the sides
+    posed.kept = NULL; // would outlive the sides
     BB_TRY(bb_factor_problem_solve(&posed, reference, work.solved.r, &work.solved.common));
     for (bb_index t = 0; work.solved.common.outcome.kind == BB_OUTCOME_OK && t < work.targets;
          ++t) {

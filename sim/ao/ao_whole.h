@@ -12,39 +12,38 @@
 #include "physics/ao/score/whole_residual.h"
 #include "sim/ao/ao_evaluation.h"
 
-/// Zero-initialise, then set `study` and `problem`, both borrowed; release with
-/// bb_ao_whole_release.
+/// Models of whole residuals. Zero-initialise, then set `study` and `problem`, both borrowed;
+/// release with bb_ao_whole_release.
 typedef struct bb_ao_whole {
-    const bb_ao_study *study; ///< NULL: error terms are independent whatever it says
+    const bb_ao_study *study; ///< NULL: error terms are independent, whatever the study's keys
     const bb_tomography *problem;
-    bb_whole_residual **models; ///< [targets], NULL until they are asked for
+    bb_whole_residual **models; ///< [targets], NULL until first used
 } bb_ao_whole;
 
 void bb_ao_whole_release(bb_ao_whole *self);
 
-/// Whether scores by pairs of a study are of the whole residual, and whether it has any.
+/// Whether a study's scores by pairs include the whole residual, and whether it has such scores.
 bool bb_ao_whole_applies(const bb_ao_study *study);
 bool bb_ao_whole_is_scored(const bb_ao_whole *self);
 
-/// The rule between the exact combination and the coefficient of the independent one. Errors:
+/// Checks the keys of the exact combination against those of the independent one. Errors:
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_ao_whole_check(const bb_ao_study *study, const bb_config *config,
                                        bb_problems *problems);
 
-/// The matrix of an evaluation that a whole residual towards a target is of: its reconstructor, or
-/// M of mirrors that correct together.
+/// Matrix of an evaluation for the whole residual of a target: its reconstructor, or M with mcao.
 const double *bb_ao_whole_matrix(const bb_tomography *problem, const bb_ao_evaluation *evaluation,
                                  bb_index target);
 
-/// Sets what scores an evaluation towards a target by pairs into `out`; `*estimate` is `out`, or
-/// NULL where error terms are independent. `product` is M Cmm M^T of mirrors that correct together,
-/// borrowed. Errors: those of bb_whole_residual_create.
+/// Sets in `out` the estimate for a score by pairs of a target; `*estimate` is `out`, or NULL with
+/// independent error terms. `product` is M Cmm M^T with mcao, borrowed. Errors: those of
+/// bb_whole_residual_create.
 BB_CHECKED bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluation *evaluation,
                                           bb_index target, const double *product,
                                           bb_whole_estimate *out,
                                           const bb_whole_estimate **estimate);
 
-/// Definition of a score, by pairs or not: attribute `definition` of its datasets.
+/// Definition of a score, by pairs or not, for the attribute `definition` of its datasets.
 const char *bb_ao_whole_definition(const bb_ao_study *study, bool pairs);
 
 #endif

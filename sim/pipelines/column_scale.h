@@ -18,10 +18,10 @@
 
 #include "sim/pipelines/rounding_norm.h"
 
-/// Whether the scales are those of a factor, which `norm` must have then (bb_rounding_norm_ready).
+/// Whether the scales need a factor, which `norm` must have (bb_rounding_norm_ready).
 bool bb_column_scale_needs_factor(bb_column_scale scale);
 
-/// Scales [n] for r [m][n]; not for BB_COLUMN_SCALE_NONE. Errors: BB_MEMORY, the source's.
+/// Computes scales [n] for r [m][n]; not for BB_COLUMN_SCALE_NONE. Errors: BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_column_scale_make(bb_column_scale scale, bb_rounding_norm *norm, bb_index m,
                                           const double *r, double *scales);
 

@@ -9,7 +9,7 @@
 
 // Meter of each kind of device, or the reason for its absence.
 typedef struct meter_slot {
-    bool asked;
+    bool tried;
     bb_energy_meter *meter;
     char reason[200];
 } meter_slot;
@@ -22,7 +22,8 @@ static struct {
 void bb_energy_enable(bool wanted)
 {
     state.wanted = wanted;
-    const char *root = getenv("BITBUDGET_POWERCAP"); // where a container shows the host's counters
+    const char *root =
+        getenv("BITBUDGET_POWERCAP"); // root of the powercap counters, for containers
     bb_energy_set_root(root == NULL || root[0] == '\0' ? NULL : root);
 }
 
@@ -36,11 +37,11 @@ const char *bb_energy_counter(bb_device_kind device)
     static const char *const counters[BB_DEVICE_KIND_COUNT] = {
         [BB_DEVICE_CPU] = "RAPL, packages and memories of the host",
         [BB_DEVICE_CUDA] = "NVML, total energy consumption of the GPU",
-        [BB_DEVICE_OPENCL] = "none, OpenCL counts no energy"};
+        [BB_DEVICE_OPENCL] = "none, OpenCL has no energy counter"};
     return counters[device];
 }
 
-static void give_up(meter_slot *slot, const char *reason)
+static void close_meter(meter_slot *slot, const char *reason)
 {
     (void)snprintf(slot->reason, sizeof slot->reason, "%s", reason);
     bb_energy_meter_close(&slot->meter);
@@ -52,12 +53,13 @@ bb_status bb_energy_measure_cost(bb_device_kind device, bb_status (*work)(void *
     bb_status status = BB_OK;
     bb_device *opened = NULL;
     meter_slot *slot = &state.slots[device];
-    *out = (bb_energy_cost){.joules = NAN, .idle_watts = NAN, .unknown = "not asked for: --energy"};
+    *out = (bb_energy_cost){
+        .joules = NAN, .idle_watts = NAN, .unknown = "not measured: --energy is off"};
     if (!state.wanted) {
         goto done;
     }
-    if (!slot->asked) {
-        slot->asked = true;
+    if (!slot->tried) {
+        slot->tried = true;
         BB_TRY(bb_device_open(device, bb_product_devices_ordinal(device), &opened));
         BB_TRY(bb_energy_meter_open(opened, slot->reason, sizeof slot->reason, &slot->meter));
     }
@@ -66,8 +68,8 @@ bb_status bb_energy_measure_cost(bb_device_kind device, bb_status (*work)(void *
         goto done;
     }
     BB_TRY(bb_energy_meter_measure(slot->meter, work, context, out));
-    if (out->repetitions == 0) { // a counter that stands still is waited for once
-        give_up(slot, out->unknown);
+    if (out->repetitions == 0) { // the counter does not advance: do not wait for it again
+        close_meter(slot, out->unknown);
     }
 done:
     bb_device_close(&opened);
@@ -84,8 +86,8 @@ bb_status bb_energy_measure(bb_device_kind device, bb_status (*work)(void *conte
         goto done;
     }
     BB_TRY(bb_energy_measure_cost(device, work, context, &cost));
-    if (isnan(cost.joules) && slot->meter != NULL) { // of no part then, lest the rest pass for all
-        give_up(slot, cost.unknown);
+    if (isnan(cost.joules) && slot->meter != NULL) { // one missing part makes the sum invalid
+        close_meter(slot, cost.unknown);
     }
     const double before = isnan(evaluation->energy_joules) ? 0.0 : evaluation->energy_joules;
     evaluation->energy_joules = before + cost.joules;
@@ -101,7 +103,7 @@ bb_status bb_energy_note(bb_results *results)
         meter_slot *slot = &state.slots[kind];
         char name[32];
         (void)snprintf(name, sizeof name, "energy_%s", bb_device_names[kind]);
-        if (slot->asked) {
+        if (slot->tried) {
             BB_TRY(bb_results_note(results, "provenance", name,
                                    slot->meter != NULL ? bb_energy_counter((bb_device_kind)kind)
                                                        : slot->reason));

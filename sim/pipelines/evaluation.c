@@ -51,9 +51,8 @@ bb_status bb_evaluations_publish_factors(const bb_evaluations *evaluations, bb_r
                                     evaluations->count, results);
 }
 
-// Name, architecture and driver of a device that computed, as provenance/device_<kind>_name and so
-// on, which form of our kernels it took, and what compiled its kernels, "" where they were compiled
-// with the program.
+// Notes name, architecture and driver of a device as provenance/device_<kind>_name and so on, the
+// form of its kernels, and their compiler, "" if they were compiled with the program.
 static bb_status note_device(bb_results *results, bb_device_kind kind, const char *compiler)
 {
     bb_status status = BB_OK;
@@ -64,7 +63,7 @@ static bb_status note_device(bb_results *results, bb_device_kind kind, const cha
     BB_TRY(bb_device_describe(device, &report));
     const struct {
         const char *suffix, *text;
-        bool optional; // left out where it is ""
+        bool optional; // omitted if ""
     } notes[] = {{"name", report.name, false},
                  {"architecture", report.architecture, false},
                  {"driver", report.driver, false},
@@ -82,7 +81,7 @@ done:
     return status;
 }
 
-// "cpu", "cuda" or "cpu, opencl": what computed, in the place of what was asked for.
+// Notes the devices used, such as "cpu", "cuda" or "cpu, opencl", which replaces the requested one.
 static bb_status note_devices(const bb_evaluations *evaluations, bb_results *results)
 {
     char names[32] = "";
@@ -108,7 +107,7 @@ static bb_status note_devices(const bb_evaluations *evaluations, bb_results *res
 
 enum { DETAIL_BYTES = 320 };
 
-// Status and detail of a pipeline: draw 0's where no other draw ended otherwise.
+// Status and detail of a pipeline: draw 0's, or `unsafe` if only some draws failed.
 static void describe_outcome(const bb_evaluation *evaluation, const char **state, char *detail)
 {
     const bb_draws *draws = &evaluation->draws;
@@ -135,9 +134,8 @@ typedef struct evaluation_row {
 static const bb_output outputs[] = {
     {"pipeline", "pipeline", NULL, "names, in the order of the study",
      .member = offsetof(evaluation_row, pipeline)},
-    {"status", "pipeline", NULL,
-     "ok, or how the computation failed, or unsafe where only some draws did", .note = "see below",
-     .member = offsetof(evaluation_row, status)},
+    {"status", "pipeline", NULL, "ok, or the kind of failure, or unsafe if only some draws failed",
+     .note = "see below", .member = offsetof(evaluation_row, status)},
     {"status_detail", "pipeline", NULL, "location and cause of the failure",
      .note = "for an ok pipeline its escalations or the result of max_loss, else "
              "empty",
@@ -153,60 +151,57 @@ static const bb_output outputs[] = {
              "norm of Y - Y_ref over norm of Y_ref; reconstructor, norm of R - R_ref over norm of "
              "R_ref",
      .member = offsetof(evaluation_row, qoi_relative_error)},
-    {"operator_bytes", "pipeline", "byte", "operator as stored",
-     .note = "0 where a codec of terms has none to store, of a matrix of zeros",
+    {"operator_bytes", "pipeline", "byte", "bytes of the operator as stored",
+     .note = "0 for a matrix of zeros with a codec that stores only nonzero terms",
      .member = offsetof(evaluation_row, operator_bytes)},
     {"compression_ratio", "pipeline", "1", "bytes in fp32 over operator_bytes",
-     .note = "NaN where that is 0", .member = offsetof(evaluation_row, compression_ratio)},
-    {"flops", "pipeline", "1", "operations done", .member = offsetof(evaluation_row, flops)},
+     .note = "NaN if that is 0", .member = offsetof(evaluation_row, compression_ratio)},
+    {"flops", "pipeline", "1", "operations performed", .member = offsetof(evaluation_row, flops)},
     {"flops_dense_equivalent", "pipeline", "1", "operations of the dense algorithm",
      .member = offsetof(evaluation_row, flops_dense)},
-    {"encode_time_s", "pipeline", "s", "making and encoding the operator",
-     .note = "for wafer and product comparing it too",
+    {"encode_time_s", "pipeline", "s", "time to compute and encode the operator",
+     .note = "for wafer and product including the comparison",
      .member = offsetof(evaluation_row, encode_seconds), .measured = true},
-    {"solve_time_s", "pipeline", "s", "apply, or factor and solve",
-     .note = "apply of wafer and product; factor and solve of ao and reconstructor; fringe, "
-             "unwrapping, "
-             "from the wrapped phase in host memory to the phase there",
+    {"solve_time_s", "pipeline", "s", "time to apply, or to factor and solve",
+     .note = "wafer and product: apply; ao and reconstructor: factor and solve; fringe: "
+             "unwrapping, from the wrapped phase to the unwrapped phase in host memory",
      .member = offsetof(evaluation_row, solve_seconds), .measured = true},
-    {"wall_s", "pipeline", "s", "from the start to the result, looked at, in host memory",
-     .note = "of ao and reconstructor, NaN elsewhere; reconstructors of ao that a GPU scores and "
-             "nothing else reads stay in its memory; the first use of a device's kernels is in "
-             "neither time",
+    {"wall_s", "pipeline", "s", "time from the start to the checked result in host memory",
+     .note =
+         "ao and reconstructor, else NaN; reconstructors of ao that are only scored on a GPU stay "
+         "in its memory; excludes, as do the other times, the first use of a device's kernels",
      .member = offsetof(evaluation_row, wall_seconds), .measured = true},
     {"energy_j", "pipeline", "J", "energy of apply, or factor and solve, gross",
      .note = "with `--energy`: products of wafer and product, unwrapping of fringe, "
              "assembly, factor and solve of ao and reconstructor; /provenance names "
              "the counter or the reason for NaN",
      .member = offsetof(evaluation_row, energy_joules), .measured = true},
-    {"idle_power_w", "pipeline", "W", "power that the device drew before that work",
-     .note = "NaN where energy_j is", .member = offsetof(evaluation_row, idle_watts),
+    {"idle_power_w", "pipeline", "W", "power of the device before that work",
+     .note = "NaN where energy_j is NaN", .member = offsetof(evaluation_row, idle_watts),
      .measured = true},
     {"cost_usd", "pipeline", "USD", "cost of the result on the machine of `machine:`",
      .note = "price over lifetime times wall_s, else solve_time_s, plus energy_j "
              "with a tariff; NaN without machine.price_usd, with the reason in "
              "/provenance",
      .member = offsetof(evaluation_row, cost_usd), .measured = true},
-    {"draws", "pipeline", "1", "computations with roundings of their own",
-     .note = "the first is the pipeline as it is: all other numbers of a pipeline are that one's",
+    {"draws", "pipeline", "1", "computations with independent random rounding",
+     .note = "the first is the pipeline without extra randomness: all other results of a pipeline "
+             "are from that one",
      .member = offsetof(evaluation_row, draws.tried)},
-    {"price_mean", "pipeline", "<the price's>", "mean price of the draws that finished",
-     .note =
-         "the price is the larger of `overlay_error_x_nm`, `overlay_error_y_nm` and, where there "
-         "is "
-         "one, `overlay_residual_nm` (wafer), `strehl_loss` (ao), "
-         "`wrong_cycles_reference` (fringe), `qoi_relative_error` (product), "
-         "`variance_loss` (reconstructor)",
+    {"price_mean", "pipeline", "<of the loss>", "mean loss of the successful draws",
+     .note = "the loss is the larger of `overlay_error_x_nm`, `overlay_error_y_nm` and, if "
+             "present, `overlay_residual_nm` (wafer), `strehl_loss` (ao), `wrong_cycles_reference` "
+             "(fringe), `qoi_relative_error` (product), `variance_loss` (reconstructor)",
      .member = offsetof(evaluation_row, draws.mean)},
-    {"price_std", "pipeline", "<the price's>", "standard deviation of their price",
-     .note = "over their number - 1; NaN of less than two",
+    {"price_std", "pipeline", "<of the loss>", "standard deviation of their loss",
+     .note = "with divisor count - 1; NaN for fewer than two",
      .member = offsetof(evaluation_row, draws.deviation)},
-    {"price_worst", "pipeline", "<the price's>", "their largest price",
+    {"price_worst", "pipeline", "<of the loss>", "their largest loss",
      .member = offsetof(evaluation_row, draws.worst)},
     {"draws_failed", "pipeline", "1", "draws that failed",
      .member = offsetof(evaluation_row, draws.failed)},
     {"failure_bound", "pipeline", "1",
-     "upper bound of a draw's probability to fail, 95 % confidence, one-sided",
+     "upper bound on the probability that a draw fails, 95 % confidence, one-sided",
      .note = "Clopper and Pearson", .member = offsetof(evaluation_row, draws.failure_bound)},
 };
 
@@ -231,7 +226,7 @@ double bb_evaluation_cost(const bb_machine_price *machine, double seconds, doubl
            (metered ? machine->electricity_usd_per_kwh * joules / joules_a_kwh : 0.0);
 }
 
-// Says in /provenance what cost_usd holds, or why it is NaN.
+// Notes in /provenance the terms of cost_usd, or why it is NaN.
 static bb_status note_price(const bb_machine_price *machine, bb_results *results)
 {
     char text[200];
@@ -242,15 +237,15 @@ static bb_status note_price(const bb_machine_price *machine, bb_results *results
                        machine->price_usd, machine->lifetime_years);
     } else {
         (void)snprintf(text, sizeof text,
-                       "%.9g USD over %.9g years, and %.9g USD a kWh: NaN where energy_j is",
+                       "%.9g USD over %.9g years, and %.9g USD per kWh: NaN where energy_j is NaN",
                        machine->price_usd, machine->lifetime_years,
                        machine->electricity_usd_per_kwh);
     }
     return bb_results_note(results, "provenance", "cost_usd", text);
 }
 
-// For which the machine served the result, of the same work as the joules: of what is factored the
-// whole way to R, of products their time.
+// Time for which the result occupies the machine, for the same work as the joules: the whole time
+// to R for factorizations, the products' time otherwise.
 static double occupied_seconds(const bb_evaluation *evaluation)
 {
     return isnan(evaluation->wall_seconds) ? evaluation->solve_seconds : evaluation->wall_seconds;

@@ -11,60 +11,61 @@
 #include "sim/pipelines/factor_report.h"
 #include "sim/run/study.h"
 
-/// Numbers are NaN where a failed or unmeasured pipeline has none.
+/// Results of a pipeline; NaN after a failure or where not measured.
 typedef struct bb_evaluation {
     const char *pipeline; ///< name, borrowed
     bb_outcome outcome;
     bb_device_kind device;
-    char compiler[320]; ///< of what was compiled during the run; ""
+    char compiler[320]; ///< compiler of kernels built during the run, or ""
     double qoi_relative_error;
     double operator_bytes, fp32_bytes;
     double flops, flops_dense;
     double encode_seconds, solve_seconds;
     double energy_joules,
-        idle_watts;          ///< of a solve, gross, and drawn before it (sim/pipelines/energy.h)
-    double wall_seconds;     ///< from the pipeline's start to its result, looked at, in host memory
-    bb_factor_report factor; ///< of experiments that factor a covariance
-    bb_draws draws;          ///< what is above is draw 0's
+        idle_watts;      ///< gross energy of a solve, and power before it (sim/pipelines/energy.h)
+    double wall_seconds; ///< from the pipeline's start to its checked result in host memory
+    bb_factor_report factor; ///< for experiments that factor a covariance
+    bb_draws draws;          ///< the members above are draw 0's
 } bb_evaluation;
 
-/// All NaN.
+/// Evaluation with all values NaN.
 bb_evaluation bb_evaluation_start(const char *pipeline);
 
-/// Keeps what compiled a pipeline's kernels, for provenance; "" changes nothing.
+/// Stores the compiler of a pipeline's kernels for provenance; no effect with "".
 void bb_evaluation_note_compiler(bb_evaluation *evaluation, const char *compiler);
 
-/// `fp32_bytes` over `operator_bytes`; NaN of an operator that stores nothing, since a matrix of
-/// zeros is no ratio smaller.
+/// `fp32_bytes` over `operator_bytes`; NaN for a matrix of zeros that stores nothing, because its
+/// ratio is undefined.
 double bb_evaluation_compression(double fp32_bytes, double operator_bytes);
 
-/// What a result costs on a machine that has a price, USD: by straight-line depreciation and the
-/// electricity that was counted,
+/// Cost of a result on a machine with a price, USD, by straight-line depreciation and measured
+/// electricity:
 ///
 ///     cost = price t / (lifetime 365.25 d) + tariff E
 ///
-/// with t the seconds of the solve, for which the machine serves nothing else, and E its joules
-/// where there is a tariff. NaN without a price, and where what is needed is unknown.
+/// with t the seconds of the solve, during which the machine does nothing else, and E its joules if
+/// there is a tariff. NaN without a price, or where t or E is unknown.
 double bb_evaluation_cost(const bb_machine_price *machine, double seconds, double joules);
 
-/// The evaluations of a study in its order, each within a record of an experiment's own.
+/// Evaluations of a study in its order, each inside a record of its experiment.
 typedef struct bb_evaluations {
     const bb_evaluation *first;
     size_t stride; ///< bytes from one to the next
     bb_index count;
-    const bb_machine_price *machine; ///< by which results have a cost; NULL: none
+    const bb_machine_price *machine; ///< prices for the costs of results; NULL: none
 } bb_evaluations;
 
-/// What bb_evaluations_publish writes: of every experiment.
+/// Results table of bb_evaluations_publish, for all experiments.
 extern const bb_output_table bb_evaluation_outputs;
 
-/// Writes the axis /results/pipeline, status, status_detail, device, the numbers above, and what
-/// the draws gave, of prices in `price_unit`. A pipeline of which some draws failed and some did
-/// not is `unsafe`. Errors: those of bb_output_table_publish.
+/// Writes the axis /results/pipeline, status, status_detail, device, the values above, and
+/// statistics of draws with prices in `price_unit`. A pipeline is `unsafe` if only some of its
+/// draws failed. Errors: those of bb_output_table_publish.
 BB_CHECKED bb_status bb_evaluations_publish(const bb_evaluations *evaluations,
                                             const char *price_unit, bb_results *results);
 
-/// Writes what is known of the factorizations (bb_factor_report_outputs), after the above.
+/// Writes the reports of the factorizations (bb_factor_report_outputs), after
+/// bb_evaluations_publish.
 BB_CHECKED bb_status bb_evaluations_publish_factors(const bb_evaluations *evaluations,
                                                     bb_results *results);
 

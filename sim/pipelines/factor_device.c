@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-// CUDA functions, NULL in builds without it.
+// CUDA functions, NULL in builds without CUDA.
 static const struct {
     bb_status (*check)(const bb_panel_plan *plan);
     bb_status (*solve)(const bb_factor_problem *problem, const bb_panel_plan *plan,
@@ -23,7 +23,7 @@ static const struct {
             BB_CUDA_TWIN(bb_residual_covariance_device)};
 static const char absent[] = "factorization by panels: this build has no CUDA";
 
-// The tiles of auto are those of the shipped studies that were timed on a GPU.
+// Automatic tiles are those of the example studies timed on a GPU.
 enum { STEP = 128, LARGEST_AUTO = 1024, TILES_AUTO = 20 };
 
 bb_index bb_factor_device_tile(const bb_factor_solver_config *solver, bb_index n)
@@ -56,8 +56,8 @@ void bb_factor_device_resolve_tile(const bb_list *pipelines, int study_device, b
     solver->spectrum.size = written == BB_INTEGER_UNSET ? solver->tile : written;
 }
 
-// A line of the plan, or a warning.
-static bb_status tell(const char *text, bb_plan *lines)
+// Adds a line to the plan, or logs a warning.
+static bb_status print_line(const char *text, bb_plan *lines)
 {
     if (lines != NULL) {
         return bb_plan_add(lines, "tile", "%s", text);
@@ -81,10 +81,10 @@ bb_status bb_factor_device_print_single(const bb_list *pipelines, bb_index tile,
         return BB_OK;
     }
     (void)snprintf(text, sizeof text,
-                   "%td measurements are one tile of %td: narrow arithmetic is that of products "
+                   "%td measurements fit in one tile of %td: narrow arithmetic applies to products "
                    "between tiles, so all is fp32; set solver.tile, at most %td",
                    n, tile, n / 4 > 8 ? n / 4 : (bb_index)8);
-    return tell(text, lines);
+    return print_line(text, lines);
 }
 
 bb_status bb_factor_device_print_tile(const bb_factor_solver_config *written,
@@ -96,10 +96,9 @@ bb_status bb_factor_device_print_tile(const bb_factor_solver_config *written,
     }
     (void)snprintf(
         text, sizeof text,
-        "solver.tile = %td: CUDA needs a multiple of %d, %td is used; bands and policies "
-        "count these tiles",
+        "solver.tile = %td: CUDA needs a multiple of %d; using %td, also for bands and policies",
         written->tile, (int)STEP, resolved->tile);
-    return tell(text, lines);
+    return print_line(text, lines);
 }
 
 static bool splits(int variant)
@@ -118,7 +117,8 @@ static bool narrows(int variant)
     return bb_variant_describe((bb_variant)variant)->panels == BB_VARIANT_PANELS_NARROWED;
 }
 
-// Checks the variants of tiles: those that mix, and with light sweeps those computed in fp32.
+// Checks the variants of tiles: those mixed by a policy, and with light sweeps those computed in
+// fp32.
 static bb_status check_given(const bb_factor_pipeline *pipeline)
 {
     bb_status status = BB_OK;
@@ -138,9 +138,9 @@ done:
     return status;
 }
 
-// On a device all diagonal tiles take one variant: those of a table are read, and a rule by norms
-// that could give two is refused before the norms are known. A table that cannot be read is its
-// reader's.
+// On a device all diagonal tiles need the same variant. Those of a table are read, and a rule by
+// norms that could give two is refused before the norms are known. A table that cannot be read is
+// reported by its reader.
 static bb_status check_diagonal(const bb_factor_pipeline *pipeline)
 {
     bb_status status = BB_OK;
@@ -189,15 +189,14 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
     const bb_policy_config *policy = &pipeline->policy;
     const bb_policy_row *rule = bb_policy_describe(policy);
     BB_REQUIRE(!bb_factor_engine_is_spread(solver), BB_UNSUPPORTED,
-               "processes share a factorization on the cpu, expected device cpu or solver.engine "
-               "own");
-    BB_REQUIRE(
-        !rule->by_table || solver->tile == bb_factor_device_tile(solver, 1) ||
-            solver->tile == BB_INTEGER_UNSET,
-        BB_UNSUPPORTED,
-        "policy.table fits tiles of solver.tile = %td, cuda needs a multiple of %d: make the "
-        "table for tiles of %td",
-        solver->tile, (int)STEP, bb_factor_device_tile(solver, 1));
+               "processes share a factorization on the cpu only, expected device cpu or "
+               "solver.engine own");
+    BB_REQUIRE(!rule->by_table || solver->tile == bb_factor_device_tile(solver, 1) ||
+                   solver->tile == BB_INTEGER_UNSET,
+               BB_UNSUPPORTED,
+               "policy.table is for tiles of solver.tile = %td, cuda needs a multiple of %d: "
+               "create the table for tiles of %td",
+               solver->tile, (int)STEP, bb_factor_device_tile(solver, 1));
     BB_REQUIRE(rule->missing[BB_DEVICE_CUDA] == NULL, BB_UNSUPPORTED, "%s",
                rule->missing[BB_DEVICE_CUDA]);
     BB_REQUIRE(!has_policy(pipeline) || splits(pipeline->arithmetic), BB_UNSUPPORTED,
@@ -205,16 +204,16 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                bb_variant_names[pipeline->arithmetic]);
     BB_REQUIRE(!has_policy(pipeline) || bb_factor_pipeline_finds_arithmetic(pipeline) ||
                    pipeline->sweeps == (int)BB_POLICY_SWEEPS_SP,
-               BB_UNSUPPORTED, "on cuda the sweeps of a policy are sp");
+               BB_UNSUPPORTED, "on cuda a policy needs sweeps sp");
     bool follows =
         policy->diagonal == (int)BB_POLICY_FOLLOW || pipeline->sweeps != (int)BB_POLICY_SWEEPS_SP;
     BB_REQUIRE(!narrows(pipeline->arithmetic) || !follows, BB_UNSUPPORTED,
-               "on cuda the diagonal and the sweeps of %s are sp",
+               "on cuda the diagonal and the sweeps of %s must be sp",
                bb_variant_names[pipeline->arithmetic]);
     BB_TRY(check_given(pipeline));
     BB_TRY(check_diagonal(pipeline));
     BB_REQUIRE(pipeline->accumulate_from == (int)BB_ACCUMULATE_FROM_ZERO, BB_UNSUPPORTED,
-               "accumulate_from c is emulated, on the cpu");
+               "accumulate_from c is emulated on the cpu only");
     BB_REQUIRE(solver->tile <= 32768, BB_UNSUPPORTED,
                "on cuda solver.tile = %td, expected at most 32768", solver->tile);
     BB_REQUIRE(pipeline->refine.method == (int)BB_REFINE_NONE, BB_UNSUPPORTED,
@@ -238,7 +237,7 @@ bb_status bb_factor_devices_check(const bb_list *pipelines, const bb_factor_solv
         if (bb_device_choice_wish(study_device, items[p].device) == (int)BB_DEVICE_CUDA &&
             bb_factor_device_check(solver, &items[p]) != BB_OK) {
             (void)snprintf(gaps.reasons[gaps.count], sizeof gaps.reasons[0],
-                           "%s; device auto takes the cpu for this", bb_status_message());
+                           "%s; device auto selects the cpu", bb_status_message());
             bb_status_clear();
         }
         ++gaps.count;
@@ -284,7 +283,7 @@ done:
     return status;
 }
 
-// The factorizations that a pipeline may come to, with L where the limit puts it.
+// Factorizations that a pipeline may run, with L on the GPU or the host by the memory limit.
 typedef struct plan_list {
     bb_panel_plan items[2 * BB_VARIANT_COUNT + 3];
     int count;
@@ -296,7 +295,7 @@ static void add_plan(const bb_factor_solver_config *solver, bb_panel_plan plan, 
     list->items[list->count++] = plan;
 }
 
-// With a map of any of the variants that a policy may give.
+// Adds a plan with a map of all variants that a policy may assign.
 static void add_mixed(const bb_factor_solver_config *solver, bb_panel_plan plan, int count,
                       const bb_variant *given, plan_list *list)
 {
@@ -304,7 +303,7 @@ static void add_mixed(const bb_factor_solver_config *solver, bb_panel_plan plan,
         const bb_variant computed = bb_variant_describe(given[v])->in_halves;
         plan.given |= 1U << computed;
         if (bb_variant_describe(computed)->products == 1) {
-            plan.arithmetic = computed; // as a run has it
+            plan.arithmetic = computed; // as in a run
         }
     }
     add_plan(solver, plan, list);
@@ -339,7 +338,7 @@ static plan_list list_plans(const bb_factor_solver_config *solver, const bb_fact
     return list;
 }
 
-// The most of what a pipeline may come to, in the time of the first.
+// Largest memory of all plans of a pipeline, with the time of the first.
 static bb_need factor_need(const bb_factor_solver_config *solver,
                            const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
 {
@@ -361,12 +360,13 @@ bb_need bb_factor_device_need(const bb_factor_solver_config *solver,
     return need.device_bytes > 0.0 ? bb_need_together(need, results) : need;
 }
 
-// GB of a GPU, the most of a pipeline's plans by where L lies; 0: none has it there.
+// Largest device memory of a pipeline's plans, GB, by the location of L; 0: none there.
 typedef struct placed_need {
-    double swapped;         // L in the host's memory,
-    double host, unswapped; // the largest of them, and what that would take with L on the GPU
-    double fixed;           // above the limit with L on the GPU, where it has to be,
-    double kept, elsewhere; // or where it takes less than with L in the host's memory
+    double swapped;         // L in host memory
+    double host, unswapped; // largest such L, and the device memory with it on the GPU
+    double fixed;           // above the limit with L on the GPU, where the plan cannot move it
+    double kept, elsewhere; // above the limit with L on the GPU, because this needs less than L in
+                            // host memory
 } placed_need;
 
 static placed_need sort_plans(const plan_list *list, const bb_factor_solver_config *solver)
@@ -377,7 +377,7 @@ static placed_need sort_plans(const plan_list *list, const bb_factor_solver_conf
         other.swapped = !other.swapped;
         const bb_need need = bb_panel_plan_need(&list->items[i], solver->gpus);
         const bb_need with_other = bb_panel_plan_need(&other, solver->gpus);
-        bb_status_clear(); // of what cannot be
+        bb_status_clear(); // clears errors of impossible plans
         const double taken = 1e-9 * need.device_bytes;
         const bool swaps = solver->gpus == 1 && with_other.device_bytes > 0.0;
         if (list->items[i].swapped) {
@@ -407,24 +407,24 @@ bb_status bb_factor_device_print_limit(const bb_factor_solver_config *solver,
     const plan_list list = list_plans(solver, pipeline, n, rows);
     const placed_need placed = sort_plans(&list, solver);
     if (placed.host > 0.0) {
-        BB_TRY(bb_plan_add(lines, pipeline->name,
-                           "L of %.1f GB in the host's memory: %.1f GB of a GPU, not %.1f%s",
-                           placed.host, placed.swapped, placed.unswapped,
-                           placed.swapped > limit ? "; more than solver.memory_limit_gb even so"
-                                                  : ""));
+        BB_TRY(
+            bb_plan_add(lines, pipeline->name,
+                        "L of %.1f GB in host memory: %.1f GB of GPU memory instead of %.1f%s",
+                        placed.host, placed.swapped, placed.unswapped,
+                        placed.swapped > limit ? "; still more than solver.memory_limit_gb" : ""));
     }
     if (placed.kept > 0.0) {
         BB_TRY(bb_plan_add(lines, pipeline->name,
-                           "%.1f GB of a GPU, more than solver.memory_limit_gb; with L in the "
-                           "host's memory it would be %.1f",
+                           "%.1f GB of GPU memory, more than solver.memory_limit_gb; with L in "
+                           "host memory it would be %.1f",
                            placed.kept, placed.elsewhere));
     }
     if (placed.fixed > 0.0) {
-        BB_TRY(bb_plan_add(lines, pipeline->name,
-                           "%.1f GB of a GPU, more than solver.memory_limit_gb: only hp1, hp2, "
-                           "hp3 and x3 on one GPU, with solver.tile a power of two up to %d, can "
-                           "keep L in the host's memory",
-                           placed.fixed, (int)BB_PANEL_RUN / 4));
+        BB_TRY(bb_plan_add(
+            lines, pipeline->name,
+            "%.1f GB of GPU memory, more than solver.memory_limit_gb: L can only be in host memory "
+            "with hp1, hp2, hp3 or x3 on one GPU, and solver.tile a power of two up to %d",
+            placed.fixed, (int)BB_PANEL_RUN / 4));
     }
 done:
     return status;
@@ -459,7 +459,7 @@ done:
     return status;
 }
 
-// On a device sp beside half planes is computed as x3.
+// Variant computed on a device: x3 replaces sp in factorizations with planes of fp16.
 static bb_variant computed_as(bb_variant variant, const bb_factor_pipeline *pipeline)
 {
     const bb_variant_info *info = bb_variant_describe((bb_variant)pipeline->arithmetic);
@@ -467,7 +467,7 @@ static bb_variant computed_as(bb_variant variant, const bb_factor_pipeline *pipe
                                                     : variant;
 }
 
-// Counts products by variant from a map: a tile of column j has j.
+// Counts products by variant from a map. A tile of column j has j products.
 static void note_map(const bb_policy_map *map, const bb_factor_pipeline *pipeline,
                      bb_factor_report *report)
 {
@@ -497,7 +497,7 @@ static void note_map(const bb_policy_map *map, const bb_factor_pipeline *pipelin
     report->cost = bb_variant_relative_cost(report->product_share);
 }
 
-// Bytes of L that were copied, of what there was to copy.
+// Sets the bytes of L copied, where L was copied.
 static void note_traffic(const bb_factor_solver_config *solver, const bb_factor_device_times *times,
                          bb_factor_report *report)
 {
@@ -528,7 +528,7 @@ done:
     return status;
 }
 
-// The first `gpus` cuda devices.
+// Opens the first `gpus` CUDA devices.
 static bb_status open_devices(bb_index gpus, bb_device **devices)
 {
     bb_status status = BB_OK;
@@ -539,7 +539,7 @@ done:
     return status;
 }
 
-// The last first, so that the first one's GPU stays the current one.
+// Closes the devices, the first one last, so that its GPU stays current.
 static void close_devices(bb_device **devices)
 {
     for (bb_index g = BB_RESIDUAL_GPUS - 1; g >= 0; --g) {
@@ -568,7 +568,7 @@ struct bb_factor_device_scorer {
     bb_residual_scorer *residuals;
 };
 
-// CUDA functions, NULL in builds without it.
+// CUDA functions, NULL in builds without CUDA.
 static const struct {
     bb_status (*create)(bb_index gpus, bb_device *const *devices, const bb_matrix_source *cmm,
                         bb_residual_scorer **out);

@@ -13,71 +13,71 @@
 #include "solvers/factor/panels/panel_cholesky.h"
 #include "solvers/factor/residual_scorer.h"
 
-/// Tile of a factorization of n x n on cuda: `solver.tile` rounded up to a multiple of 128; of auto
-/// the largest of 128, 256, 512 and 1024 that leaves 20 tiles a row, or 128.
+/// Tile of a factorization of n x n on CUDA: `solver.tile` rounded up to a multiple of 128. With
+/// auto the largest of 128, 256, 512 and 1024 that gives at least 20 tiles per row, or 128.
 bb_index bb_factor_device_tile(const bb_factor_solver_config *solver, bb_index n);
 
 /// The same, at most n rounded up: the width of a panel.
 bb_index bb_factor_device_block(const bb_factor_solver_config *solver, bb_index n);
 
-/// Puts into solver->tile the tile of all pipelines of a study of n measurements, so that bands,
-/// policies and maps count the same tiles: that of cuda where a pipeline computes there; else it
-/// stays, and auto becomes 128.
+/// Resolves solver->tile for all pipelines of a study of n measurements, so that bands, policies
+/// and maps count the same tiles. It becomes CUDA's tile if any pipeline computes there. Otherwise
+/// it stays, and auto becomes 128.
 void bb_factor_device_resolve_tile(const bb_list *pipelines, int study_device, bb_index n,
                                    bb_factor_solver_config *solver);
 
-/// Where a tile that the study names was rounded up: a line of the plan, or of `lines` NULL a
-/// warning. Errors: BB_MEMORY.
+/// Reports a tile that was rounded up: as a line of the plan, or as a warning if `lines` is NULL.
+/// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_factor_device_print_tile(const bb_factor_solver_config *written,
                                                  const bb_factor_solver_config *resolved,
                                                  bb_plan *lines);
 
-/// The same where the matrix of n measurements is a single tile and a pipeline narrows operands:
-/// products between tiles are narrowed, of which there are none.
+/// Reports likewise that the matrix of n measurements is a single tile although a pipeline has
+/// narrow operands. Only products between tiles are narrow, and there are none.
 BB_CHECKED bb_status bb_factor_device_print_single(const bb_list *pipelines, bb_index tile,
                                                    bb_index n, bb_plan *lines);
 
-/// Whether the device has kernels for a pipeline: BB_OK, or BB_UNSUPPORTED with a sentence. Neither
-/// a device nor a map is needed.
+/// Whether the device has kernels for a pipeline: BB_OK, or BB_UNSUPPORTED with a message. Needs
+/// neither a device nor a map.
 BB_CHECKED bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                                             const bb_factor_pipeline *pipeline);
 
-/// Adds a problem for each reason for which pipelines that a study puts on cuda have no kernels
-/// there, and for each wish for opencl, whatever this machine has.
+/// Adds a problem for each reason why pipelines assigned to CUDA have no kernels there, and for
+/// each request for OpenCL, whatever this machine has.
 BB_CHECKED bb_status bb_factor_devices_check(const bb_list *pipelines,
                                              const bb_factor_solver_config *solver,
                                              int study_device, const bb_config *config,
                                              bb_problems *problems);
 
-/// Where a pipeline computes: bb_device_choice_make, with `auto` taking a cuda device only for what
-/// it has kernels for. Errors: those of both.
+/// Selects the device of a pipeline by bb_device_choice_make; `auto` selects CUDA only if there are
+/// kernels for it. Errors: those of both.
 BB_CHECKED bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device,
                                              const bb_factor_solver_config *solver,
                                              const bb_factor_pipeline *pipeline,
                                              bb_device_kind *out);
 
-/// What a pipeline takes on each GPU for n measurements and right-hand sides of `rows` rows in all:
-/// the factorization and its results. Upper bound where a rule chooses.
+/// Need of a pipeline on each GPU, for n measurements and right-hand sides of `rows` rows in total:
+/// the factorization and its results. An upper bound if a rule assigns variants.
 bb_need bb_factor_device_need(const bb_factor_solver_config *solver,
                               const bb_factor_pipeline *pipeline, bb_index n, bb_index rows);
 
-/// Adds a line where `solver.memory_limit_gb` puts L in the host's memory, and one where a pipeline
-/// takes more than that: in other arithmetics, tiles that are no power of two or above 4096, on
-/// several GPUs, and of what L is not. Errors: BB_MEMORY.
+/// Adds a line if `solver.memory_limit_gb` moves L to host memory, and one if a pipeline exceeds
+/// the limit: with other arithmetics, tiles that are not a power of two or above 4096, on several
+/// GPUs, and for data other than L. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_factor_device_print_limit(const bb_factor_solver_config *solver,
                                                   const bb_factor_pipeline *pipeline, bb_index n,
                                                   bb_index rows, bb_plan *lines);
 
-/// Whether a pipeline of a study computes on cuda: without a build or a GPU for it `auto` does not.
+/// Whether a pipeline of a study computes on CUDA; `auto` needs a CUDA build and a GPU.
 bool bb_factor_device_supports(const bb_factor_solver_config *solver,
                                const bb_factor_pipeline *pipeline, int study_device);
 
-/// What a run on the device took.
+/// Times and traffic of a run on the device.
 typedef struct bb_factor_device_times {
     double fill_s, solve_s;
     double operator_bytes;
     bb_panel_traffic traffic; ///< of L
-    bool swapped;             ///< L lay in the host's memory
+    bool swapped;             ///< L was in host memory
 } bb_factor_device_times;
 
 /// Factors and solves with the resolved map of a policy; allocates r[t] [m][n] for each target. A
@@ -93,32 +93,32 @@ BB_CHECKED bb_status bb_factor_device_run(const bb_factor_problem *problem,
                                           const bb_factor_pipeline *pipeline, double **r,
                                           bb_evaluation *evaluation, bb_factor_effort *spent);
 
-/// Scores estimates over Cmm, on the first `gpus` cuda devices or, of 0, on the cpu. Errors: those
+/// Scores estimates over Cmm, on the first `gpus` CUDA devices, or on the CPU if 0. Errors: those
 /// of bb_residual_covariance and its device twin.
 BB_CHECKED bb_status bb_factor_device_score(const bb_matrix_source *cmm, bb_index gpus,
                                             bb_index count, const bb_residual_task *tasks);
 
-/// Scores estimates one after another on the first cuda devices, for the length of a run
+/// Scorer of estimates, one after another, on the first CUDA devices for the duration of a run
 /// (solvers/factor/residual_scorer.h).
 typedef struct bb_factor_device_scorer bb_factor_device_scorer;
 
-/// Opens `gpus` devices, 1 to BB_RESIDUAL_GPUS, for estimates over `cmm`, borrowed, of which panels
-/// stay there beyond the reserve (bb_residual_scorer_cache_panels), and its low-rank `part`, NULL
-/// for none. Errors: BB_UNSUPPORTED in a build without CUDA, those of bb_residual_scorer_create.
-/// Owner: the caller.
+/// Opens `gpus` devices, 1 to BB_RESIDUAL_GPUS, for estimates over `cmm`, borrowed, and its
+/// low-rank `part`, NULL for none. Panels of `cmm` are cached there, except in `reserve_bytes`
+/// (bb_residual_scorer_cache_panels). Errors: BB_UNSUPPORTED in a build without CUDA, those of
+/// bb_residual_scorer_create. Owner: the caller.
 BB_CHECKED bb_status bb_factor_device_scorer_open(bb_index gpus, const bb_matrix_source *cmm,
                                                   const bb_low_rank *part, double reserve_bytes,
                                                   bb_factor_device_scorer **out);
 void bb_factor_device_scorer_close(bb_factor_device_scorer **scorer);
 
-/// The scorer of its devices, borrowed; NULL for NULL.
+/// Residual scorer of the devices, borrowed; NULL for NULL.
 bb_residual_scorer *bb_factor_device_scorer_residuals(bb_factor_device_scorer *scorer);
 
 /// Scores estimates. Errors: those of bb_residual_scorer_score.
 BB_CHECKED bb_status bb_factor_device_scorer_score(bb_factor_device_scorer *scorer, bb_index count,
                                                    const bb_residual_task *tasks);
 
-/// Large products on the first device, as physics asks for them (bb_projection of
+/// Large products on the first device, as callbacks for physics (bb_projection of
 /// physics/ao/tomography.h); `scorer` is a bb_factor_device_scorer. Errors: BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_factor_device_scorer_congruence(void *scorer, bb_index rows,
                                                         bb_index columns, const double *weights,

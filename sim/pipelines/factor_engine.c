@@ -52,18 +52,18 @@ bb_status bb_factor_engine_check(const bb_factor_solver_config *solver, const bb
     }
     if (solver->engine == (int)BB_FACTOR_ENGINE_OWN && size > 1) {
         BB_TRY(bb_problems_add(problems, engine,
-                               "solver.engine own: %d processes would each do all of it, expected "
-                               "starpu or auto, or one process",
+                               "solver.engine own: each of %d processes would do all the work, "
+                               "expected starpu or auto, or one process",
                                size));
     }
     BB_TRY(bb_study_refuse(bb_factor_engine_is_spread(solver) && solver->memory_limit_gb > 0.0,
                            config, problems,
-                           "solver.memory_limit_gb: of engine own, over processes expected 0"));
+                           "solver.memory_limit_gb: needs engine own, expected 0 over processes"));
     BB_TRY(bb_study_refuse(solver->stall_s > 0.0 && solver->stall_s < 1.0, config, problems,
                            "solver.stall_s = %g, expected 0 or at least 1", solver->stall_s));
     BB_TRY(
         bb_study_refuse(reads && is_given(solver) && size > 1 && bb_process_grid_size(grid) != size,
-                        config, problems, "solver.grid %dx%d has %d processes, started are %d",
+                        config, problems, "solver.grid %dx%d has %d processes, but %d were started",
                         grid.rows, grid.columns, bb_process_grid_size(grid), size));
     BB_TRY(bb_study_refuse(
         !reads, config, problems,
@@ -115,7 +115,7 @@ bb_status bb_factor_engine_load(const bb_factor_engine *engine, const bb_matrix_
     return row_of(engine)->load(engine_of(engine), source, scale, plan, out);
 }
 
-// Bytes between processes: the messages of the factorization and the tiles of both sweeps.
+// Bytes sent between processes: the messages of the factorization and the tiles of both sweeps.
 static bb_status count_bytes(const bb_factor_engine *engine, const bb_tile_matrix *factor,
                              double *out)
 {
@@ -182,7 +182,7 @@ done:
     return status;
 }
 
-// Fraction of the factorization in the operations of a solution without refinement.
+// Fraction of the operations that the factorization takes in a solve without refinement.
 static double factor_share(const bb_factor_problem *problem)
 {
     const bb_index n = problem->matrix->rows;
@@ -190,7 +190,7 @@ static double factor_share(const bb_factor_problem *problem)
            bb_tile_cholesky_flops(n, bb_factor_problem_sides(problem));
 }
 
-// One right-hand side, loaded and looked at.
+// Loads a right-hand side and checks that it is finite.
 static bb_status load_side(const bb_matrix_source *side, double **out, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
@@ -206,7 +206,7 @@ done:
     return status;
 }
 
-// R of every target from one inverse.
+// Solves for R of every target with one inverse.
 static bb_status solve_sides(const bb_factor_problem *problem, const bb_inverse *inverse,
                              double **r, bb_outcome *outcome)
 {
@@ -244,12 +244,12 @@ static void note_refinement(const bb_factor_problem *problem, const bb_refinemen
     report->break_even = bb_refinement_break_even(problem->matrix->rows, sides);
     report->iterations_mean = (double)refined->iterations / (double)refined->rows;
     report->iterations_most = (double)refined->slowest;
-    bb_log_info("refinement of %td right-hand sides: %.1f iterations, at most %td; a direct "
-                "factorization in x3 costs as much as %.2f",
+    bb_log_info("refinement of %td right-hand sides: %.1f iterations, at most %td; break-even with "
+                "a direct factorization in x3 at %.2f",
                 sides, report->iterations_mean, refined->slowest, report->break_even);
 }
 
-// With the factor alone, or refined as the pipeline says; adds to the operations.
+// Solves with the factor alone, or with refinement; adds to the operations.
 static bb_status solve_with(const bb_factor_problem *problem, const bb_factor_pipeline *pipeline,
                             const bb_tile_matrix *factor, double **r, bb_evaluation *evaluation,
                             double *flops)
@@ -280,12 +280,12 @@ static void note_factor(const bb_policy_map *map, const bb_tile_matrix *factor,
     bb_policy_map_shares(map, report->tile_share);
     report->tolerance = map->tolerance;
     if (factor->work.factored < factor->n) {
-        return; // the rest is known of whole factorizations only
+        return; // the following values need a complete factorization
     }
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         flops += factor->work.flops[v];
     }
-    for (int v = 0; flops > 0.0 && v < BB_VARIANT_COUNT; ++v) { // one tile has no updates
+    for (int v = 0; flops > 0.0 && v < BB_VARIANT_COUNT; ++v) { // a single tile has no updates
         report->product_share[v] = factor->work.flops[v] / flops;
     }
     report->cost = flops > 0.0 ? bb_variant_relative_cost(report->product_share) : NAN;

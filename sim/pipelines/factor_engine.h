@@ -11,33 +11,34 @@
 #include "sim/pipelines/factor_problem.h"
 #include "solvers/distributed/engine.h"
 
-/// A way to factor and solve.
+/// Engine to factor and solve on one kind of device.
 typedef struct bb_factor_engine_row {
-    /// First use of a pipeline's kernels, which no later time has; NULL: there are none. Errors:
-    /// those of bb_factor_warm.
+    /// Warms up a pipeline's kernels, so that their first use is in no time measurement; NULL: no
+    /// kernels. Errors: those of bb_factor_warm.
     bb_status (*warm)(const bb_factor_solver_config *solver, const bb_factor_pipeline *pipeline);
-    /// One factorization of `problem` and its solves with the scale of `drawn`, the same problem as
-    /// a draw: r[t], the evaluation's outcome and report; adds to `spent`. Errors: those of
+    /// Factors `problem` once and solves with the scale of `drawn`, the same problem as a draw.
+    /// Sets r[t] and the evaluation's outcome and report, and adds to `spent`. Errors: those of
     /// bb_factor_problem_solve.
     bb_status (*solve)(const bb_factor_problem *problem, const bb_factor_problem *drawn,
                        const bb_factor_pipeline *pipeline, double **r, bb_evaluation *evaluation,
                        bb_factor_effort *spent);
 } bb_factor_engine_row;
 
-/// The engine of a device that bb_factor_device_choose gave.
+/// Engine of a device selected by bb_factor_device_choose.
 const bb_factor_engine_row *bb_factor_engine_of(bb_device_kind device);
 
 /// Whether a solver's factorizations run over processes in this program.
 bool bb_factor_engine_is_spread(const bb_factor_solver_config *solver);
 
-/// Adds a problem for what this program or its number of processes cannot do. Errors: BB_MEMORY.
+/// Adds problems for settings that this program or its number of processes does not support.
+/// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_factor_engine_check(const bb_factor_solver_config *solver,
                                             const bb_config *config, bb_problems *problems);
 
-/// The processes that a solver asks for: of its grid, else those of the team.
+/// Process grid of a solver; by default that of the team.
 bb_process_grid bb_factor_engine_grid(const bb_factor_solver_config *solver);
 
-/// An engine at work.
+/// Open engine with its settings.
 typedef struct bb_factor_engine {
     const bb_engine_row *row;
     bb_engine *engine;
@@ -49,23 +50,23 @@ typedef struct bb_factor_engine {
 BB_CHECKED bb_status bb_factor_engine_open(const bb_factor_solver_config *solver,
                                            bb_factor_engine *out);
 
-/// `status` is that of the work: after a failure that the other processes need not have had they
-/// may wait for this one, which ends them as it ends; its engine stays as it is. What is wrong with
-/// a study (BB_INVALID) all find.
+/// Closes the engine. `status` is that of the work. After a failure that other processes may not
+/// have had, they may be waiting for this one, so the engine is left open; the exit of this process
+/// ends them. BB_INVALID occurs in all processes alike.
 void bb_factor_engine_close(bb_factor_engine *engine, bb_status status);
 
-/// The tiles of D A D, as bb_engine_row.load; NULL is this process's own engine.
+/// Loads the tiles of D A D, as bb_engine_row.load; `engine` NULL is this process's own.
 BB_CHECKED bb_status bb_factor_engine_load(const bb_factor_engine *engine,
                                            const bb_matrix_source *source, const double *scale,
                                            const bb_tile_plan *plan, bb_tile_matrix **out);
 
-/// Factors, as bb_engine_row.factor, and says in the report what the factor is and what went over
-/// the wire for it and for its sweeps.
+/// Factors, as bb_engine_row.factor, and reports the factor's digest and the traffic between
+/// processes for it and its sweeps.
 BB_CHECKED bb_status bb_factor_engine_factor(const bb_factor_engine *engine, bb_tile_matrix *factor,
                                              bb_index accumulate_k, bb_outcome *outcome,
                                              bb_factor_report *report);
 
-/// Writes who computed into /provenance. Errors: those of bb_results_note.
+/// Writes the engine's name and grid to /provenance. Errors: those of bb_results_note.
 BB_CHECKED bb_status bb_factor_engine_note(const bb_factor_engine *engine, bb_results *results);
 
 #endif

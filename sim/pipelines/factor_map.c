@@ -14,7 +14,8 @@ bb_status bb_factor_map_of_table(const bb_policy_config *policy, bb_index n, bb_
     bb_policy_facts facts = {
         .tile_rows = (n + size - 1) / size, .tile_size = size, .norm = NAN, .noise_floor = NAN};
     *out = NULL;
-    BB_REQUIRE(policy->table != NULL, BB_INVALID, "policy table: expected the key table, a file");
+    BB_REQUIRE(policy->table != NULL, BB_INVALID,
+               "policy table: key table is missing, expected a file");
     BB_TRY(bb_policy_table_read(policy->table, &table));
     BB_REQUIRE(table.tile_rows == facts.tile_rows, BB_INVALID,
                "table '%s' has %td tile rows, expected %td: %td measurements in tiles of %td",
@@ -72,8 +73,8 @@ done:
     return status;
 }
 
-// Whether a table holds a variant.
-static bool holds(const bb_policy_table *table, bb_variant variant)
+// Whether a table contains a variant.
+static bool contains(const bb_policy_table *table, bb_variant variant)
 {
     const bb_index count = table->tile_rows * (table->tile_rows + 1) / 2;
     bb_index t = 0;
@@ -94,7 +95,7 @@ int bb_factor_map_variants(const bb_policy_config *policy, bb_variant arithmetic
         return bb_policy_variants(policy, arithmetic, out);
     }
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
-        if (v != (int)arithmetic && holds(&table, (bb_variant)v)) {
+        if (v != (int)arithmetic && contains(&table, (bb_variant)v)) {
             out[count++] = (bb_variant)v;
         }
     }

@@ -8,25 +8,25 @@
 #include "precision/policy.h"
 #include "sim/pipelines/factor_problem.h"
 
-/// The map of a prepared problem. Errors: BB_INVALID (a table of another size, neither tolerance
-/// nor noise floor), BB_IO, BB_MEMORY, the source's. Owner: the caller.
+/// Map of a policy for a prepared problem. Errors: BB_INVALID (a table of another size, neither
+/// tolerance nor noise floor), BB_IO, BB_MEMORY, the source's. Owner: the caller.
 BB_CHECKED bb_status bb_factor_map_create(const bb_factor_problem *problem,
                                           const bb_policy_config *policy, bb_variant arithmetic,
                                           bb_policy_map **out);
 
-/// Norms of the lower tiles of a prepared problem: out [tiles (tiles + 1) / 2], for its
-/// `tile_norms` where several maps are made. Errors: BB_MEMORY, the source's. Owner: the caller.
+/// Norms of the lower tiles of a prepared problem: out [tiles (tiles + 1) / 2], to set as its
+/// `tile_norms` before creating several maps. Errors: BB_MEMORY, the source's. Owner: the caller.
 BB_CHECKED bb_status bb_factor_map_norms(const bb_factor_problem *problem, double **out);
 
-/// The map of a policy `table` for n measurements in tiles of `size`. Errors: BB_INVALID, BB_IO,
+/// Map of a policy `table` for n measurements in tiles of `size`. Errors: BB_INVALID, BB_IO,
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_factor_map_of_table(const bb_policy_config *policy, bb_index n,
                                             bb_index size, bb_variant arithmetic,
                                             bb_policy_map **out);
 
-/// What tiles may get, the pipeline's own last: bb_policy_variants, and of a table what its file
-/// holds; of one that cannot be read, which its reader reports, what the row says. Returns how
-/// many.
+/// Lists the variants that tiles may get, the pipeline's own last, and returns their number. For a
+/// table these are the variants in its file, or those of its policy row if the file cannot be read;
+/// its reader reports that.
 int bb_factor_map_variants(const bb_policy_config *policy, bb_variant arithmetic,
                            bb_variant out[BB_VARIANT_COUNT]);
 

@@ -15,10 +15,10 @@
 #include <math.h>
 #include <stdio.h>
 
-// Everything of one run, for one place to release it.
+// State of a run, released in one place.
 typedef struct running {
     const bb_factor_problem *problem;
-    bb_index gpus, n, rows, m; // m: rows of all targets, rows: and of the low-rank part
+    bb_index gpus, n, rows, m; // m: rows of all targets; rows: including the low-rank part
     unsigned char *variants;   // [blocks][blocks]
     double *transposed;        // [part.count][n]
     bb_view part_view;
@@ -28,11 +28,11 @@ typedef struct running {
     bb_device_source **sides[BB_PANEL_GPUS]; // [side_count]
     bb_index side_count;
     bb_panel_cholesky *factor;
-    bb_transfer *transfer; // of the first device
+    bb_transfer *transfer; // transfers of the first device
     void *r;               // [rows][n] on the first device
 } running;
 
-static void stop(running *run)
+static void release(running *run)
 {
     bb_panel_cholesky_destroy(&run->factor);
     bb_transfer_destroy(&run->transfer);
@@ -51,7 +51,7 @@ static void stop(running *run)
     BB_RELEASE(&run->transposed);
 }
 
-// U^T as a right-hand side.
+// Prepares U^T as a right-hand side.
 static bb_status transpose_part(running *run)
 {
     bb_status status = BB_OK;
@@ -68,8 +68,8 @@ done:
     return status;
 }
 
-// Plan of a factorization in planes of fp16 for the map of a policy. A plan without a map of its
-// own takes its arithmetic below the diagonal, and there where the diagonal blocks follow.
+// Prepares the plan of a factorization in planes of fp16 from the map of a policy. A uniform plan
+// uses its arithmetic below the diagonal, and on it if the diagonal blocks follow.
 static bb_status read_map(running *run, const bb_policy_map *map, bb_panel_plan *plan)
 {
     bb_status status = BB_OK;
@@ -87,7 +87,7 @@ static bb_status read_map(running *run, const bb_policy_map *map, bb_panel_plan 
             const bb_variant variant = bb_policy_map_at(map, i, j);
             const bb_variant computed = bb_variant_describe(variant)->in_halves;
             BB_REQUIRE(bb_variant_mixes(variant), BB_UNSUPPORTED,
-                       "tile (%td, %td) in %s: on cuda a policy gives sp, hp1, hp2, hp3 or x3", i,
+                       "tile (%td, %td) in %s: on cuda a policy needs sp, hp1, hp2, hp3 or x3", i,
                        j, bb_variant_names[variant]);
             BB_REQUIRE(i != j || computed == diagonal, BB_UNSUPPORTED,
                        "diagonal tile %td is %s, tile 0 is %s: on cuda all diagonal tiles need one "
@@ -113,7 +113,7 @@ static bb_status open_devices(running *run)
 {
     bb_status status = BB_OK;
     const bb_factor_problem *problem = run->problem;
-    // On several streams at once, twins must not share panels that one of them fills.
+    // With several GPUs, twins on concurrent streams must not share panels that one of them fills.
     struct bb_residual_scorer *kept = run->gpus == 1 ? problem->kept : NULL;
     run->side_count = problem->target_count + (problem->part.count > 0 ? 1 : 0);
     for (bb_index g = 0; g < run->gpus; ++g) {
@@ -124,7 +124,7 @@ static bb_status open_devices(running *run)
         for (bb_index s = 0; s < run->side_count; ++s) {
             const bb_matrix_source *side =
                 s < problem->target_count ? problem->sides[s] : &run->part_source;
-            // A matrix of the host's memory is not kept a second time.
+            // A matrix in host memory is not cached a second time.
             BB_TRY(bb_residual_scorer_twin(kept, side,
                                            s < problem->target_count && side->twin != NULL,
                                            run->devices[g], &run->sides[g][s]));
@@ -162,8 +162,8 @@ done:
     return status;
 }
 
-// R of every target to the host, looked at where it was made.
-static bb_status take_results(running *run, double **r, bb_outcome *outcome)
+// Copies R of every target to the host. The check for finite values runs on the device.
+static bb_status download_results(running *run, double **r, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     const double *source = run->r;
@@ -185,14 +185,14 @@ done:
     return status;
 }
 
-// Leaves R on the first device, looked at there; false where a value is not finite, whose place is
-// found on the host.
-static bb_status leave_results(running *run, bb_outcome *outcome, bool *left)
+// Leaves R on the first device after a check for finite values there. Sets `left` to false if one
+// is not finite; the host then locates it.
+static bb_status keep_results_on_device(running *run, bb_outcome *outcome, bool *left)
 {
     bb_status status = BB_OK;
     bb_factor_resident *resident = run->problem->resident;
     uint64_t bad_values = 0;
-    double probe = 0.0; // of what tests plant
+    double probe = 0.0; // value for fault injection in tests
     *left = false;
     BB_TRY(bb_non_finite_count(run->devices[0], run->r, BB_F64, run->m * run->n, &bad_values));
     if (bad_values > 0) {
@@ -210,17 +210,18 @@ done:
     return status;
 }
 
-// Where the wall time of a solve went beside what its report counts.
-static void tell(const running *run, double begin, double solved, const bb_factor_device_times *t)
+// Logs the wall time of a solve that its report does not include.
+static void log_times(const running *run, double begin, double solved,
+                      const bb_factor_device_times *t)
 {
     const double now = bb_clock_seconds();
-    if (bb_thread_is_worker()) { // a warm-up beside other work
+    if (bb_thread_is_worker()) { // a warm-up running next to other work
         return;
     }
     const double bytes = (double)(run->m * run->n) * sizeof(double);
-    bb_log_detail("panels: %.3f s, %.3f of them beside kernels; R of %.2f GB %s: %.3f s",
+    bb_log_detail("panels: %.3f s, %.3f of them outside kernels; R of %.2f GB %s: %.3f s",
                   solved - begin, solved - begin - t->fill_s - t->solve_s, 1e-9 * bytes,
-                  run->devices[0] != NULL ? "to the host" : "left on the GPU", now - solved);
+                  run->devices[0] != NULL ? "copied to the host" : "left on the GPU", now - solved);
 }
 
 bb_status bb_factor_panels_solve(const bb_factor_problem *problem, const bb_panel_plan *planned,
@@ -252,14 +253,14 @@ bb_status bb_factor_panels_solve(const bb_factor_problem *problem, const bb_pane
         const double solved = bb_clock_seconds();
         bool left = false;
         if (problem->resident != NULL) {
-            BB_TRY(leave_results(&run, outcome, &left));
+            BB_TRY(keep_results_on_device(&run, outcome, &left));
         }
         if (!left) {
-            BB_TRY(take_results(&run, r, outcome));
+            BB_TRY(download_results(&run, r, outcome));
         }
-        tell(&run, begin, solved, times);
+        log_times(&run, begin, solved, times);
     }
 done:
-    stop(&run);
+    release(&run);
     return status;
 }

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_VALUES = 64 }; // of a matrix that is laid out for a check
+enum { LEAST_VALUES = 64 }; // size of the matrix laid out for a check
 
-// A key that says how something is stored where nothing is; NULL: none.
+// Key of a storage setting that has no effect without a storage; NULL: none.
 static const char *idle_key(const bb_factor_pipeline *pipeline)
 {
     return pipeline->row_scale != (int)BB_ROW_SCALE_NONE         ? "scale"
@@ -26,8 +26,7 @@ static const char *idle_key(const bb_factor_pipeline *pipeline)
                                                                  : NULL;
 }
 
-// Whether a codec takes rows that are no grid of columns that are no mesh; it says so where it lays
-// a matrix out.
+// Checks that the codec accepts a matrix without a grid of rows or columns, by laying one out.
 static bb_status check_layout(const bb_factor_pipeline *asked, bb_index index,
                               const bb_config *config, bb_problems *problems)
 {
@@ -55,15 +54,15 @@ static bb_status check_storage(const bb_factor_pipeline *pipeline, bb_index inde
     if (!bb_factor_storage_is_given(pipeline)) {
         const char *const idle = idle_key(pipeline);
         BB_TRY(bb_study_refuse(idle != NULL, config, problems,
-                               "pipelines[%td].%s: of no effect without storage", index, idle));
+                               "pipelines[%td].%s: no effect without storage", index, idle));
         goto done;
     }
     BB_TRY(bb_study_refuse(
         bb_column_scale_needs_factor((bb_column_scale)pipeline->column_scale) &&
             !bb_codec_sweeps(&pipeline->storage),
         config, problems,
-        "pipelines[%td].column_scale: %s goes with rounding: sweep, expected none or deviation",
-        index, bb_column_scale_names[pipeline->column_scale]));
+        "pipelines[%td].column_scale: %s needs rounding: sweep; expected none or deviation", index,
+        bb_column_scale_names[pipeline->column_scale]));
     const bb_index before = problems->count;
     if (bb_factor_pipeline_finds_storage(pipeline)) {
         BB_TRY(bb_storage_search_check_factor(pipeline, index, config, problems));
@@ -73,14 +72,14 @@ static bb_status check_storage(const bb_factor_pipeline *pipeline, bb_index inde
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "pipelines[%td].storage.%s",
                                index, sentence));
     }
-    if (problems->count == before) { // the keys that it needs are there
+    if (problems->count == before) { // required keys are present
         BB_TRY(check_layout(pipeline, index, config, problems));
     }
 done:
     return status;
 }
 
-// Whether a number or a choice has another value than its default.
+// Whether a number or choice differs from its default.
 static bool changed(const bb_schema *schema, const void *record, const char *name)
 {
     const bb_key *key = schema->keys;
@@ -113,9 +112,9 @@ static bool changed(const bb_schema *schema, const void *record, const char *nam
     return strcmp(key->choices[choice], key->default_text) != 0;
 }
 
-// Subject of a rule: a group of keys and the choice that decides.
+// Subject of a rule: a group of keys, and the choice on which their effect depends.
 typedef struct group {
-    const char *name; // path within the pipeline, "" or with a dot behind it
+    const char *name; // path within the pipeline, "" or ending in a dot
     const bb_schema *schema;
     const void *record;
     const char *decider;
@@ -125,7 +124,7 @@ typedef struct group {
 
 typedef struct rule {
     const char *key;
-    unsigned used; // bit c: by choice c
+    unsigned used; // bit c: key has an effect with choice c
     const char *choices;
 } rule;
 
@@ -139,8 +138,8 @@ static bb_status check_group(const group *rows, const rule *rules, int count, bb
             continue;
         }
         BB_TRY(bb_study_refuse(true, config, problems,
-                               "pipelines[%td].%s%s: of no effect with %s %s, expected %s %s",
-                               index, rows->name, rules[r].key, rows->decider, rows->choice_name,
+                               "pipelines[%td].%s%s: no effect with %s %s, expected %s %s", index,
+                               rows->name, rules[r].key, rows->decider, rows->choice_name,
                                rows->decider, rules[r].choices));
     }
 done:
@@ -162,7 +161,7 @@ static const rule refine_rules[] = {
 
 enum { NAMES = 128 };
 
-// The policies that take a key as a sentence names them: "a, b or c". Returns their bits.
+// Lists the policies that use a key as "a, b or c"; returns their bits.
 static unsigned list_policies(const char *key, char names[NAMES])
 {
     unsigned used = 0;
@@ -184,7 +183,7 @@ static unsigned list_policies(const char *key, char names[NAMES])
     return used;
 }
 
-// Keys that one policy alone has, and cannot be without.
+// Checks keys that exactly one policy has and requires.
 static bb_status check_required(const bb_policy_config *policy, bb_index index,
                                 const bb_config *config, bb_problems *problems)
 {
@@ -199,14 +198,14 @@ static bb_status check_required(const bb_policy_config *policy, bb_index index,
             kind < (int)BB_POLICY_COUNT &&
                 changed(&bb_policy_schema, policy, key) != (kind == policy->kind),
             config, problems,
-            "pipelines[%td].policy: expected the key %s with kind %s, and with no other", index,
-            key, bb_policy_kind_names[kind]));
+            "pipelines[%td].policy: the key %s is required with kind %s and allowed with no other",
+            index, key, bb_policy_kind_names[kind]));
     }
 done:
     return status;
 }
 
-// Keys that some policies have.
+// Checks keys that only some policies use.
 static bb_status check_idle_policy(const group *policies, bb_index index, const bb_config *config,
                                    bb_problems *problems)
 {
@@ -270,7 +269,7 @@ static const bb_schema tile_schema = BB_SCHEMA("tiles", bb_factor_tile, tile_key
 static const bb_key spectrum_keys[] = {
     {.name = "matrix", .kind = BB_KEY_BOOLEAN, .default_text = "false",
      .offset = offsetof(bb_factor_spectrum, matrix),
-     .meaning = "Whether the eigenvalues of the covariance are found: its cube in operations."},
+     .meaning = "Computes the eigenvalues of the covariance, with cubic cost."},
     {.name = "tiles", .kind = BB_KEY_RECORDS, .schema = &tile_schema, .optional = true,
      .offset = offsetof(bb_factor_spectrum, tiles),
      .meaning = "Tiles whose singular values are computed."},
@@ -286,8 +285,7 @@ static const bb_key search_keys[] = {
      .meaning = "ao: max_loss bounds the loss of all targets and wavelengths, or of the first."},
     {.name = "variants", .kind = BB_KEY_CHOICES, .choices = bb_variant_names, .optional = true,
      .offset = offsetof(bb_factor_search_config, variants),
-     .meaning = "Arithmetic: variants to try throughout or to mix; unset: the pipeline's arithmetic, "
-                "inside and all from it to dp in cost, the most precise of each cost."},
+     .meaning = "Arithmetic: variants to try throughout or in mixtures; unset: the pipeline's arithmetic, inside, and all from it to dp in cost, the most precise of each cost."},
     {.name = "inside", .kind = BB_KEY_CHOICE, .choices = bb_variant_names, .default_text = "sp",
      .offset = offsetof(bb_factor_search_config, inside),
      .meaning = "Arithmetic: a second variant to try, if variants is unset."},
@@ -299,7 +297,7 @@ static const bb_schema search_schema = BB_SCHEMA("search", bb_factor_search_conf
 
 static const bb_key keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_factor_pipeline, name),
-     .meaning = "Of the pipeline, in tables and files; unique."},
+     .meaning = "Unique name of the pipeline, for tables and files."},
     {.name = "arithmetic", .kind = BB_KEY_CHOICE, .choices = bb_variant_names,
      .offset = offsetof(bb_factor_pipeline, arithmetic),
      .meaning = "Variant of the matrix product that updates tiles."},
@@ -308,32 +306,30 @@ static const bb_key keys[] = {
      .meaning = "Assignment of variants to tiles."},
     {.name = "accumulate_k", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 4096.0,
      .offset = offsetof(bb_factor_pipeline, accumulate_k), .default_text = "4",
-     .meaning = "hp3: products between two roundings of the accumulator to fp16."},
+     .meaning = "hp3: number of products between roundings of the accumulator to fp16."},
     {.name = "accumulate_from", .kind = BB_KEY_CHOICE, .choices = bb_accumulate_from_names,
      .offset = offsetof(bb_factor_pipeline, accumulate_from), .default_text = "zero",
-     .meaning = "hp3: start of the accumulator: zero, or the tile that it updates (c)."},
+     .meaning = "hp3: initial value of the accumulator: zero, or the tile that it updates (c)."},
     {.name = "sweeps", .kind = BB_KEY_CHOICE, .choices = bb_policy_sweeps_names,
      .offset = offsetof(bb_factor_pipeline, sweeps), .default_text = "sp",
-     .meaning = "Products of the solves with the factor in its tiles' variants: of neither sweep, of the "
-                "forward one, of both, of both with the light tiles of the factor; else in fp32."},
+     .meaning = "Sweeps of the solve that use products in the tiles' variants: none, forward, both, or both with the light tiles of the factor; other products are in fp32."},
     {.name = "sweep_energy", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
      .offset = offsetof(bb_factor_pipeline, sweep_energy), .default_text = "0.003",
      .meaning = "sweeps light: fraction of the energy (sum of squares) of the factor's "
      "off-diagonal tiles in light tiles, the smallest first."},
     {.name = "refine", .kind = BB_KEY_GROUP, .schema = &bb_refine_schema, .shorthand = "method",
      .offset = offsetof(bb_factor_pipeline, refine),
-     .meaning = "Whether and how solves with the factor are refined to fp64."},
+     .meaning = "Refinement of solves with the factor to fp64."},
     {.name = "escalate", .kind = BB_KEY_BOOLEAN, .default_text = "false",
      .offset = offsetof(bb_factor_pipeline, escalate),
-     .meaning = "Whether a factorization that fails is repeated in x3, then in dp."},
+     .meaning = "Repeats a failed factorization in x3, then in dp."},
     {.name = "storage", .kind = BB_KEY_GROUP, .schema = &bb_codec_schema, .shorthand = "codec",
      .optional = true, .offset = offsetof(bb_factor_pipeline, storage),
      .meaning = "Storage of the reconstructor after the solve; unset: as solved, in "
      "fp64."},
     {.name = "max_loss", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_factor_pipeline, max_loss),
-     .meaning = "Largest loss against the reference, of Strehl ratio (ao) or variance: finds the cheapest "
-                "arithmetic, or, of a storage without its bits or tolerance, the fewest bytes (ao)."},
+     .meaning = "Largest loss relative to the reference, of Strehl ratio (ao) or variance: finds the cheapest arithmetic, or, for a storage without its bits or tolerance, the fewest bytes (ao)."},
     {.name = "search", .kind = BB_KEY_GROUP, .schema = &search_schema,
      .offset = offsetof(bb_factor_pipeline, search),
      .meaning = "max_loss: candidates of the search."},
@@ -343,13 +339,10 @@ static const bb_key keys[] = {
      "target's mirror, rounded after projection (ao)."},
     {.name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_row_scale_names,
      .offset = offsetof(bb_factor_pipeline, row_scale), .default_text = "none",
-     .meaning = "storage: scale of a row of the reconstructor before it is narrowed."},
+     .meaning = "storage: scaling of each row of the reconstructor before it is rounded."},
     {.name = "column_scale", .kind = BB_KEY_CHOICE, .choices = bb_column_scale_names,
      .offset = offsetof(bb_factor_pipeline, column_scale), .default_text = "none",
-     .meaning = "storage: scale of a column before rounding, by which its slope is "
-     "divided: standard deviation of the slope; in the sweep also its "
-     "conditional deviation given earlier slopes (remainder), or that "
-     "balanced against the column's values."},
+     .meaning = "storage: scaling of each column before rounding, compensated in its slope: standard deviation of the slope; in the sweep also its conditional deviation given earlier slopes (remainder), or that balanced against the column's values."},
     {.name = "filter", .kind = BB_KEY_CHOICE, .choices = bb_slope_filter_names,
      .offset = offsetof(bb_factor_pipeline, filter), .default_text = "none",
      .meaning = "storage: means: multiply the mean of each sensor's slopes along an "
@@ -357,11 +350,10 @@ static const bb_key keys[] = {
      "(ao)."},
     {.name = "slopes", .kind = BB_KEY_GROUP, .schema = &bb_slope_schema, .shorthand = "format",
      .optional = true, .offset = offsetof(bb_factor_pipeline, slopes),
-     .meaning = "How slopes are rounded before the reconstructor multiplies them."},
+     .meaning = "Rounding of slopes before the reconstructor multiplies them."},
     {.name = "multiply", .kind = BB_KEY_CHOICE, .choices = bb_format_names,
      .offset = offsetof(bb_factor_pipeline, multiply), .default_text = "fp64",
-     .meaning = "accumulate: format in which products of the reconstructor with slopes are rounded before they are "
-                "summed; fp64: they are exact, as in a fused multiply and add."},
+     .meaning = "accumulate: format to which products of the reconstructor with slopes are rounded before they are summed; fp64: they are exact, as in a fused multiply-add."},
     {.name = "accumulate", .kind = BB_KEY_CHOICE, .choices = bb_format_names,
      .offset = offsetof(bb_factor_pipeline, accumulate), .default_text = "fp64",
      .meaning = "Format in which products of the reconstructor with slopes are summed."},
@@ -376,7 +368,7 @@ static const bb_key keys[] = {
 // clang-format on
 const bb_schema bb_factor_pipeline_schema = BB_SCHEMA("pipelines", bb_factor_pipeline, keys);
 
-// Facts of the first BB_STUDY_PIPELINES pipelines; returns how many.
+// Lists facts of the first BB_STUDY_PIPELINES pipelines; returns their number.
 static bb_index list_facts(const bb_list *pipelines, bb_pipeline_facts out[BB_STUDY_PIPELINES])
 {
     const bb_factor_pipeline *items = pipelines->items;
@@ -448,7 +440,7 @@ bb_index bb_factor_pipelines_reference(const bb_list *pipelines)
     return bb_study_reference(facts, count);
 }
 
-// The rules between a policy's keys.
+// Checks a policy's keys against each other.
 static bb_status check_policy(const bb_list *pipelines, bb_index index, const bb_config *config,
                               bb_problems *problems)
 {
@@ -464,7 +456,7 @@ static bb_status check_policy(const bb_list *pipelines, bb_index index, const bb
     return status;
 }
 
-// A start of sums that are not in fp16 does nothing.
+// Whether accumulate_from has no effect, because no sums are in fp16.
 static bool starts_idly(const bb_factor_pipeline *pipeline)
 {
     bb_variant given[BB_VARIANT_COUNT];
@@ -485,14 +477,14 @@ bb_status bb_factor_pipeline_solver_check(const bb_factor_solver_config *solver,
 {
     bb_status status = BB_OK;
     bool given = solver->dither != BB_FACTOR_DITHER && solver->dither != 0.0;
-    BB_TRY(bb_study_refuse(
-        solver->scale == (int)BB_FACTOR_SCALE_NONE && given, config, problems,
-        "solver.dither: of no effect with scale none, expected scale unit_diagonal"));
+    BB_TRY(
+        bb_study_refuse(solver->scale == (int)BB_FACTOR_SCALE_NONE && given, config, problems,
+                        "solver.dither: no effect with scale none, expected scale unit_diagonal"));
 done:
     return status;
 }
 
-// Keys of `search` that have no effect, and a policy beside it.
+// Checks keys of `search` without effect, and a policy together with a search.
 static bb_status check_search(const bb_factor_pipeline *pipeline, bb_index index,
                               const bb_config *config, bb_problems *problems)
 {
@@ -503,8 +495,8 @@ static bb_status check_search(const bb_factor_pipeline *pipeline, bb_index index
         const bool is_idle =
             !bb_factor_pipeline_searches(pipeline) || (finds_storage && strcmp(key, "over") != 0);
         BB_TRY(bb_study_refuse(is_idle && changed(&search_schema, &pipeline->search, key), config,
-                               problems, "pipelines[%td].search.%s: of no effect %s", index, key,
-                               finds_storage ? "beside storage" : "without max_loss"));
+                               problems, "pipelines[%td].search.%s: no effect %s", index, key,
+                               finds_storage ? "with a storage" : "without max_loss"));
     }
     BB_TRY(bb_study_refuse(bb_factor_pipeline_finds_arithmetic(pipeline) &&
                                pipeline->policy.kind != BB_POLICY_UNIFORM,
@@ -516,7 +508,7 @@ done:
     return status;
 }
 
-// The searches of a study are listed in one table: of arithmetic or of storages.
+// All searches of a study are listed in one table, of arithmetics or of storages.
 static bb_status check_searches(const bb_list *pipelines, const bb_config *config,
                                 bb_problems *problems)
 {
@@ -531,8 +523,8 @@ static bb_status check_searches(const bb_list *pipelines, const bb_config *confi
         BB_TRY(
             bb_study_refuse(other < pipelines->count && bb_factor_pipeline_finds_storage(&items[p]),
                             config, problems,
-                            "pipelines[%td].max_loss: finds a storage, that of pipelines[%td] "
-                            "an arithmetic; expected one of the two in a study",
+                            "pipelines[%td].max_loss: finds a storage, but that of pipelines[%td] "
+                            "finds an arithmetic; expected searches of one kind in a study",
                             p, other));
     }
 done:
@@ -551,7 +543,7 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
         const bb_factor_pipeline *items = pipelines->items;
         const bb_index before = problems->count;
         BB_TRY(check_idle_keys(&items[p], p, config, problems));
-        if (problems->count == before) { // the keys that it needs are there
+        if (problems->count == before) { // required keys are present
             BB_TRY(check_policy(pipelines, p, config, problems));
         }
         BB_TRY(check_storage(&items[p], p, config, problems));
@@ -559,13 +551,13 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
         BB_TRY(bb_sum_rounding_check(&items[p], p, config, problems));
         BB_TRY(bb_study_refuse(
             starts_idly(&items[p]), config, problems,
-            "pipelines[%td].accumulate_from: of no effect with arithmetic %s, expected hp3", p,
+            "pipelines[%td].accumulate_from: no effect with arithmetic %s, expected hp3", p,
             bb_variant_names[items[p].arithmetic]));
     }
     BB_TRY(check_searches(pipelines, config, problems));
     bb_index count = list_facts(pipelines, facts);
     BB_TRY(bb_study_check_pipelines(
-        facts, count, "arithmetic dp, a uniform policy, no storage but fp64 and no max_loss",
+        facts, count, "arithmetic dp, a uniform policy, no storage other than fp64 and no max_loss",
         config, problems));
 done:
     return status;

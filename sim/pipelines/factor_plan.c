@@ -15,18 +15,18 @@ double bb_factor_pipeline_trials(const bb_factor_pipeline *pipeline)
 {
     const double candidates = bb_factor_pipeline_finds_arithmetic(pipeline) ? 12.0 : 1.0;
     if (bb_factor_pipeline_finds_storage(pipeline)) {
-        return 1.0; // whose draws are of the storage
+        return 1.0; // whose draws are those of the storage
     }
     return candidates * fmax(1.0, (double)pipeline->draws);
 }
 
-// A pass over the triangle.
+// Need of filling one triangle.
 static bb_need half_fill(const bb_factor_extent *extent)
 {
     return bb_need_repeated(extent->fill, 0.5);
 }
 
-// One factorization on the cpu with its solves.
+// Need of one factorization on the CPU with its solves.
 static bb_need tiles_need(const bb_factor_pipeline *pipeline, const bb_tile_plan *plan,
                           const bb_factor_extent *extent)
 {
@@ -46,7 +46,7 @@ static bb_need tiles_need(const bb_factor_pipeline *pipeline, const bb_tile_plan
     return bb_need_together(matrix, bb_need_in_turn(factoring, solving));
 }
 
-// The same over processes: what the fullest one takes.
+// Need of the same over processes, for the process with the most tiles.
 static bb_status shared_need(const bb_factor_solver_config *solver,
                              const bb_factor_pipeline *pipeline, const bb_tile_plan *plan,
                              const bb_factor_extent *extent, bb_plan *lines, bb_need *out)
@@ -62,7 +62,7 @@ static bb_status shared_need(const bb_factor_solver_config *solver,
     BB_TRY(bb_engine_plan_make(&config, plan, extent->n, extent->rows, count, given, &shared));
     const bb_policy_row *rule = bb_policy_describe(&plan->policy);
     if (bb_factor_pipeline_finds_arithmetic(pipeline) ||
-        pipeline->escalate) { // dp is what it may come to
+        pipeline->escalate) { // dp is the upper bound
         const bb_tile_plan widest = {.tile_size = solver->tile, .arithmetic = BB_VARIANT_DP};
         const bb_variant dp = BB_VARIANT_DP;
         bb_engine_plan upper;
@@ -74,7 +74,8 @@ static bb_status shared_need(const bb_factor_solver_config *solver,
     const bb_need update = bb_low_rank_update_need(extent->n, extent->part, extent->rows);
     *out = bb_need_together(bb_need_together(refining, update),
                             (bb_need){.host_bytes = shared.host_bytes, .seconds = shared.seconds});
-    const double passes = rule->by_tolerance || rule->by_tile_norms ? 2.0 : 1.0; // norms, tiles
+    const double passes =
+        rule->by_tolerance || rule->by_tile_norms ? 2.0 : 1.0; // norms, then tiles
     *out = bb_need_together(
         *out, bb_need_shared(bb_need_repeated(half_fill(extent), passes), (double)processes));
     if (lines != NULL) {
@@ -88,7 +89,8 @@ done:
     return status;
 }
 
-// The widest arithmetic that a pipeline may come to, dp, is an upper bound of its bytes.
+// Need on this host. The widest arithmetic of a pipeline that may change it is dp, which bounds its
+// bytes.
 static bb_need host_need(const bb_factor_solver_config *solver, const bb_factor_pipeline *pipeline,
                          const bb_tile_plan *plan, const bb_factor_extent *extent)
 {
@@ -102,12 +104,13 @@ static bb_need host_need(const bb_factor_solver_config *solver, const bb_factor_
         need = bb_need_in_turn(need, bb_need_resident(tiles_need(pipeline, &widest, extent)));
     }
     if (policy->by_tolerance || policy->by_tile_norms) {
-        need = bb_need_in_turn(half_fill(extent), need); // the norms of tiles
+        need = bb_need_in_turn(half_fill(extent), need); // norms of the tiles
     }
     return need;
 }
 
-// Whether a factorization can do with the limit on its tiles; a line says that they are in a file.
+// Checks that a factorization can run within the limit on its tiles; adds a line if they are in a
+// file.
 static bb_status check_limit(const bb_factor_pipeline *pipeline, const bb_tile_plan *plan,
                              bb_index n, bb_plan *lines)
 {
@@ -160,7 +163,7 @@ bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
     const double rows = trials > 1.0 ? (double)extent->rows : 0.0;
     *out = bb_need_together(
         bb_need_repeated(once, trials),
-        (bb_need){.host_bytes = sizeof(double) * (double)n * rows}); // the estimate of a trial
+        (bb_need){.host_bytes = sizeof(double) * (double)n * rows}); // estimate of a trial
 done:
     bb_policy_map_destroy(&map);
     return status;

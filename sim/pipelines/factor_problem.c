@@ -34,7 +34,7 @@ static double find_noise_floor(const bb_factor_problem *problem)
     return isfinite(minimum) && minimum > 0.0 ? minimum : NAN;
 }
 
-// Whether the unit diagonal has a scale; else the problem's outcome.
+// Whether the unit diagonal can be scaled; if not, sets the problem's outcome.
 static bool scales(bb_factor_problem *problem, double *diagonal, bb_index n)
 {
     const char *name = problem->matrix->name;
@@ -105,7 +105,7 @@ static void report(bb_index draw, const bb_evaluation *evaluation)
     }
 }
 
-// The same with the dither and the factors of the problem's draw on the rows, after the scale.
+// Solves once, with the dither and the draw's factors on the rows after the scale.
 static bb_status solve_once(const bb_factor_problem *problem, const bb_factor_pipeline *pipeline,
                             double **r, bb_evaluation *evaluation, bb_factor_effort *spent)
 {
@@ -136,7 +136,7 @@ done:
     return status;
 }
 
-// The next more precise pipeline, one variant throughout; false where there is none.
+// Raises a pipeline to the next more precise variant, uniformly; false if there is none.
 static bool raise_precision(bb_factor_pipeline *pipeline)
 {
     const int next = (int)bb_variant_describe((bb_variant)pipeline->arithmetic)->next;
@@ -162,23 +162,23 @@ bb_status bb_factor_problem_warm(const bb_factor_solver_config *solver,
     do {
         BB_TRY(engine->warm(solver, &level));
     } while (pipeline->escalate && raise_precision(&level));
-    if (!bb_thread_is_worker()) { // whose lines would come in between others'
-        bb_log_detail("pipeline %s: kernels made ready in %.3f s", pipeline->name,
+    if (!bb_thread_is_worker()) { // its log lines would mix with others
+        bb_log_detail("pipeline %s: kernels warmed up in %.3f s", pipeline->name,
                       bb_clock_seconds() - begin);
     }
 done:
     return status;
 }
 
-// Attempts that failed, as a sentence.
+// Failed attempts, as a sentence.
 typedef struct escalation {
     char text[200];
-    bool cut; // there was more
+    bool cut; // text was truncated
 } escalation;
 
-// Keeps what failed in `story`, and makes room for the next attempt.
-static void leave_evaluation(const bb_factor_problem *problem, const char *variant, double **r,
-                             bb_outcome *outcome, escalation *story)
+// Records a failed attempt in `story`, and resets the evaluation for the next one.
+static void record_failure(const bb_factor_problem *problem, const char *variant, double **r,
+                           bb_outcome *outcome, escalation *story)
 {
     size_t used = strlen(story->text);
     int written = snprintf(story->text + used, sizeof story->text - used, "%s: %s, %s; ", variant,
@@ -190,8 +190,8 @@ static void leave_evaluation(const bb_factor_problem *problem, const char *varia
     *outcome = (bb_outcome){0};
 }
 
-// Whether there is a matrix to solve with, and a floor of its noise where the policy goes by that;
-// else the evaluation's outcome.
+// Whether there is a matrix to solve with, and a noise floor if the policy needs one; if not, sets
+// the outcome.
 static bool is_solvable(const bb_factor_problem *problem, const bb_policy_config *policy,
                         bb_outcome *outcome)
 {
@@ -200,20 +200,20 @@ static bool is_solvable(const bb_factor_problem *problem, const bb_policy_config
     } else if (problem->noise != NULL && bb_policy_describe(policy)->by_tolerance &&
                isnan(policy->tolerance) && isnan(problem->noise_floor)) {
         bb_outcome_set(outcome, BB_OUTCOME_UNDERDETERMINED,
-                       "policy %s without a tolerance: noise gives %s no floor above 0",
+                       "policy %s without a tolerance: noise gives %s no positive floor",
                        bb_policy_kind_names[policy->kind], problem->matrix->name);
     }
     return outcome->kind == BB_OUTCOME_OK;
 }
 
-// A factorization and its solves once more, from the assembly on, for their joules.
+// Repetition of a factorization and its solves, including the assembly, to measure energy.
 typedef struct repetition {
     const bb_factor_problem *problem;
     const bb_factor_pipeline *pipeline;
     bb_device_kind device;
 } repetition;
 
-static bb_status solve_again(void *context)
+static bb_status repeat_solve(void *context)
 {
     bb_status status = BB_OK;
     const repetition *again = context;
@@ -235,7 +235,7 @@ done:
     return status;
 }
 
-// One GPU's counter says nothing of several.
+// The counter of one GPU does not cover several.
 static bb_status measure_energy(const bb_factor_problem *problem,
                                 const bb_factor_pipeline *pipeline, bb_evaluation *evaluation)
 {
@@ -243,7 +243,7 @@ static bb_status measure_energy(const bb_factor_problem *problem,
     repetition again = {problem, pipeline, evaluation->device};
     if (problem->draw == 0 && problem->solver->gpus == 1 &&
         evaluation->outcome.kind == BB_OUTCOME_OK) {
-        BB_TRY(bb_energy_measure(evaluation->device, solve_again, &again, evaluation));
+        BB_TRY(bb_energy_measure(evaluation->device, repeat_solve, &again, evaluation));
     }
 done:
     return status;
@@ -275,7 +275,7 @@ bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
         if (!raise_precision(&level)) {
             break;
         }
-        leave_evaluation(problem, failed, r, &evaluation->outcome, &story);
+        record_failure(problem, failed, r, &evaluation->outcome, &story);
         evaluation->factor.escalations += 1.0;
         BB_TRY(solve_once(problem, &level, r, evaluation, &spent));
     }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 enum { REST_BYTES = 48 };
-enum { TOLERANCES = 41, PER_DECADE = 8 }; // of the cpu's mixtures
+enum { TOLERANCES = 41, PER_DECADE = 8 }; // mixtures on the CPU
 
 // A tile off the diagonal.
 typedef struct tile {
@@ -26,14 +26,15 @@ static int compare(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-// The tolerance with which the rule of precision/policy.c takes the first `count` tiles.
+// Tolerance at which the rule of precision/policy.c narrows the first `narrow` tiles.
 static double separate(const tile *tiles, bb_index count, bb_index narrow, double unit)
 {
     const double last = tiles[narrow - 1].norm;
     return unit * (narrow < count ? sqrt(last) * sqrt(tiles[narrow].norm) : 2.0 * last);
 }
 
-// Tiles of one norm are all narrow or none is.
+// Chooses tolerances of mixtures by the fraction of narrow operations. Tiles with the same norm are
+// narrowed together.
 static void place_mixtures(const tile *tiles, bb_index count, double unit,
                            bb_factor_candidates *out)
 {
@@ -66,7 +67,8 @@ static bb_status create_by_tile(const bb_factor_problem *problem, bb_variant ari
     const bb_index size = problem->solver->tile < n ? problem->solver->tile : n;
     const bb_index rows = (n + size - 1) / size;
     bb_index count = 0;
-    BB_REQUIRE(problem->tile_norms != NULL, BB_INTERNAL, "candidates by tile: no norms of them");
+    BB_REQUIRE(problem->tile_norms != NULL, BB_INTERNAL,
+               "candidates by tile: the norms of the candidates are missing");
     BB_TRY(BB_ALLOCATE(rows * (rows + 1) / 2, &tiles));
     for (bb_index i = 0; i < rows; ++i) {
         for (bb_index j = 0; j < i; ++j) {
@@ -99,7 +101,7 @@ done:
     return status;
 }
 
-// Between the pipeline's variant and `inside`.
+// Mixture of the pipeline's variant and `inside`.
 bb_factor_pipeline bb_factor_candidates_mixture(const bb_factor_candidates *candidates,
                                                 const bb_factor_pipeline *pipeline, int mixture,
                                                 char name[BB_FACTOR_CANDIDATE_NAME])
@@ -131,7 +133,7 @@ bb_factor_pipeline bb_factor_candidates_uniform(const bb_factor_pipeline *pipeli
 {
     bb_factor_pipeline out = *pipeline;
     const bb_variant_info *info = bb_variant_describe(variant);
-    // With operands of their own a device keeps diagonal tiles and sweeps in fp32.
+    // With separate narrow operands, a device computes diagonal tiles and sweeps in fp32.
     const bool apart = device == BB_DEVICE_CUDA && info->panels == BB_VARIANT_PANELS_NARROWED;
     out.max_loss = NAN;
     out.arithmetic = (int)variant;
@@ -149,7 +151,8 @@ static double cost_of(bb_variant variant)
     return bb_variant_relative_cost(shares);
 }
 
-// Cheaper, or as dear and more precise, or the one before in the list of variants.
+// Whether `a` is cheaper than `b`, or at equal cost more precise, or else earlier in the list of
+// variants.
 static bool precedes(bb_variant a, bb_variant b)
 {
     const double costs = cost_of(a) - cost_of(b);
@@ -160,7 +163,7 @@ static bool precedes(bb_variant a, bb_variant b)
     return errors != 0.0 ? errors < 0.0 : a < b;
 }
 
-// Candidates without a list.
+// Whether a variant is a candidate when the study lists none.
 static bool is_usual(const bb_factor_pipeline *pipeline, bb_variant variant)
 {
     const double cost = cost_of(variant);
@@ -209,10 +212,10 @@ int bb_factor_candidates_variants(const bb_factor_pipeline *pipeline,
     return count;
 }
 
-// A mixture is searched if its cheaper variant costs less than this part of the other.
-static const double worth = 0.9;
-// The variant after the accepted one is mixed, too, if it costs no more than this.
-static const double beside = 1.25;
+// Largest cost of a mixture's cheaper variant relative to the other's.
+static const double mixture_cost_limit = 0.9;
+// Largest cost of the variant after the accepted one, relative to it, to be mixed as well.
+static const double next_cost_limit = 1.25;
 
 double bb_factor_search_add_draw(const bb_factor_search_task *task, const bb_evaluation *drawn,
                                  const bb_factor_loss *loss, bb_draws *draws)
@@ -225,20 +228,20 @@ double bb_factor_search_add_draw(const bb_factor_search_task *task, const bb_eva
     return outcome.kind == BB_OUTCOME_OK ? loss->loss : (double)NAN;
 }
 
-// State of a search: the last candidate, and the place of the result.
+// State of a search: the current candidate, and the destination of the result.
 typedef struct searching {
     const bb_factor_search_task *task;
     const bb_factor_pipeline *pipeline;
-    bb_factor_problem problem; // with the norms of its tiles
+    bb_factor_problem problem; // with its tile norms
     bb_index targets;
     bb_device_kind device;
     bb_evaluation tried;      // draw 0 of the candidate
-    bb_factor_pipeline level; // the candidate
-    double **r;               // [targets] its reconstructors
-    double **drawn;           // [targets] those of another draw
+    bb_factor_pipeline level; // current candidate
+    double **r;               // [targets] reconstructors of the candidate
+    double **drawn;           // [targets] reconstructors of another draw
     bb_evaluation *found;
     double **found_r;
-    bb_factor_pipeline *found_level; // NULL: not asked for
+    bb_factor_pipeline *found_level; // NULL: not requested
 } searching;
 
 static void release(double **r, bb_index targets)
@@ -318,7 +321,7 @@ static bool is_possible(const searching *work, const bb_factor_pipeline *level)
     return possible;
 }
 
-// Mixtures of two variants, and the candidate that was made last.
+// Mixtures of two variants, and the current candidate.
 typedef struct mixtures {
     bb_factor_pipeline pair;
     bb_factor_candidates candidates;
@@ -355,7 +358,7 @@ done:
     return status;
 }
 
-// Variants throughout, cheap ones first, until one is accepted: variants[*wide - 1] then. `failed`
+// Tries uniform variants, cheapest first, until one is accepted: then variants[*wide - 1]. `failed`
 // lists the rejected ones before it.
 static bb_status search_variants(searching *work, bb_search *search, const bb_variant *variants,
                                  int count, bb_variant *failed, int *failures, int *wide)
@@ -378,9 +381,9 @@ done:
     return status;
 }
 
-// The cheapest accepted variant throughout, then mixtures of it with cheaper, rejected ones: the
-// cheapest of them, and the dearest of at most half its cost. Products in hp2 and hp3 do not mix
-// with others; those of a variant of about the same cost may.
+// Finds the cheapest accepted uniform variant, then tries mixtures of it with cheaper, rejected
+// variants: the cheapest of them, and the most expensive of at most half its cost. Products in hp2
+// and hp3 do not mix with others, but those of another variant of similar cost may.
 static bb_status search_candidates(searching *work, bb_search *search)
 {
     bb_status status = BB_OK;
@@ -399,12 +402,12 @@ static bb_status search_candidates(searching *work, bb_search *search)
         --second;
     }
     for (int k = 0; k <= second; k += second > 0 ? second : 1) {
-        if (cost_of(failed[k]) < worth * cost_of(enough)) {
+        if (cost_of(failed[k]) < mixture_cost_limit * cost_of(enough)) {
             BB_TRY(search_mixtures(work, search, failed[k], enough));
         }
     }
-    if (wide < count && cost_of(variants[wide]) < beside * cost_of(enough) &&
-        cost_of(failed[0]) < worth * cost_of(enough)) {
+    if (wide < count && cost_of(variants[wide]) < next_cost_limit * cost_of(enough) &&
+        cost_of(failed[0]) < mixture_cost_limit * cost_of(enough)) {
         BB_TRY(search_mixtures(work, search, failed[0], variants[wide]));
     }
 done:
@@ -462,13 +465,13 @@ done:
 }
 
 static const bb_output outputs[] = {
-    {"arithmetic", "trial", NULL, "arithmetic of the trial", .note = "of ao and reconstructor",
+    {"arithmetic", "trial", NULL, "arithmetic of the trial", .note = "for ao and reconstructor",
      .member = offsetof(bb_search_row, candidate)},
-    {"tolerance", "trial", "1", "tolerance of the rule, NaN where there is none",
-     .note = "on a GPU `tile_norm`; of ao and reconstructor",
+    {"tolerance", "trial", "1", "tolerance of the rule, NaN without a rule",
+     .note = "`tile_norm` on a GPU; for ao and reconstructor",
      .member = offsetof(bb_search_row, tolerance)},
-    {"relative_cost", "trial", "1", "time of the updates at nominal rates over that in sp",
-     .note = "of ao and reconstructor", .member = offsetof(bb_search_row, cost)},
+    {"relative_cost", "trial", "1", "time of the updates at nominal rates, relative to sp",
+     .note = "for ao and reconstructor", .member = offsetof(bb_search_row, cost)},
 };
 
 const bb_output_table bb_factor_search_outputs = BB_SEARCH_TABLE(outputs);

@@ -26,33 +26,33 @@
 #include "sim/pipelines/factor_problem.h"
 #include "sim/pipelines/search.h"
 
-/// Trials of one search at most: every variant, and bisections of three ladders.
+/// Most trials of one search: every variant, and bisections of three ladders.
 enum { BB_FACTOR_SEARCH_TRIALS = BB_VARIANT_COUNT + 3 * 8 };
 
 enum { BB_FACTOR_MIXTURES = 64, BB_FACTOR_CANDIDATE_NAME = 48 };
 
 /// Mixtures of a pipeline's arithmetic and `search.inside`, from cheap to precise.
 typedef struct bb_factor_candidates {
-    bool by_tile; ///< a variant a tile, not a product
+    bool by_tile; ///< variants assigned per tile, not per product
     int mixtures;
     double tolerances[BB_FACTOR_MIXTURES];
 } bb_factor_candidates;
 
-/// Variants that a search may use throughout, cheap ones first; returns how many.
+/// Lists the variants that a search may use throughout, cheapest first; returns their number.
 int bb_factor_candidates_variants(const bb_factor_pipeline *pipeline,
                                   bb_variant out[BB_VARIANT_COUNT]);
 
-/// The pipeline in one variant throughout. It does not escalate.
+/// The pipeline with one variant throughout, without escalation.
 bb_factor_pipeline bb_factor_candidates_uniform(const bb_factor_pipeline *pipeline,
                                                 bb_variant variant, bb_device_kind device);
 
-/// Mixtures on `device`, where `problem` needs its `tile_norms`. Errors: BB_MEMORY, BB_INTERNAL (no
-/// norms).
+/// Lists mixtures for `device`; on CUDA `problem` needs its `tile_norms`. Errors: BB_MEMORY,
+/// BB_INTERNAL (no norms).
 BB_CHECKED bb_status bb_factor_candidates_make(const bb_factor_problem *problem,
                                                const bb_factor_pipeline *pipeline,
                                                bb_device_kind device, bb_factor_candidates *out);
 
-/// The pipeline of a mixture, and its name. It does not escalate.
+/// The pipeline of a mixture, without escalation, and its name.
 bb_factor_pipeline bb_factor_candidates_mixture(const bb_factor_candidates *candidates,
                                                 const bb_factor_pipeline *pipeline, int mixture,
                                                 char name[BB_FACTOR_CANDIDATE_NAME]);
@@ -60,44 +60,45 @@ bb_factor_pipeline bb_factor_candidates_mixture(const bb_factor_candidates *cand
 /// Loss of reconstructors.
 typedef struct bb_factor_loss {
     double loss;  ///< compared with max_loss, NaN without one
-    double drawn; ///< value in the study's lists of draws, NaN without one
+    double drawn; ///< value for the study's statistics of draws, NaN without one
 } bb_factor_loss;
 
-/// Input of a search for an arithmetic or for a storage (storage_search.h); everything is borrowed.
+/// Input of a search for an arithmetic or a storage (storage_search.h); everything is borrowed.
 typedef struct bb_factor_search_task {
-    const bb_factor_pipeline *pipelines; ///< of the study
-    bb_index pipeline;                   ///< the one searched
+    const bb_factor_pipeline *pipelines; ///< pipelines of the study
+    bb_index pipeline;                   ///< index of the searched one
     bb_search_trials *trials;
-    const char *quantity;             ///< named as missing in a draw whose `drawn` is NaN
-    const bb_factor_problem *problem; ///< arithmetic
-    double **tile_norms; ///< arithmetic: computed and left to the caller if a device needs them
+    const char *quantity;             ///< name of the missing quantity if `drawn` of a draw is NaN
+    const bb_factor_problem *problem; ///< for arithmetic
+    double *
+        *tile_norms; ///< for arithmetic: computed if a device needs them, then owned by the caller
     void *context;
-    /// Loss of the reconstructors r [targets] of an evaluation that is ok; its outcome changes if
-    /// they fail. May replace them.
+    /// Computes the loss of the reconstructors r [targets] of a successful evaluation, and sets its
+    /// outcome if they fail. May replace r.
     bb_status (*score)(void *context, double **r, bb_evaluation *solved, bb_factor_loss *out);
-    /// Storage: stores one draw of the solution as `level` says, and computes its loss. `tried` is
-    /// the solution; it gets the bytes, and an outcome if there is no loss.
+    /// For a storage: stores one draw of the solution by `level`, and computes its loss. `tried` is
+    /// the solution; it receives the bytes, and an outcome if there is no loss.
     bb_status (*store)(void *context, const bb_factor_pipeline *level, bb_index draw,
                        bb_evaluation *tried, bb_factor_loss *out);
 } bb_factor_search_task;
 
-/// The search of a task, without its callbacks.
+/// Search of a task, without its callbacks.
 bb_search bb_factor_search_start(const bb_factor_search_task *task);
 
 /// Adds a draw to the draws of a candidate, and returns its loss, NaN after a failure.
 double bb_factor_search_add_draw(const bb_factor_search_task *task, const bb_evaluation *drawn,
                                  const bb_factor_loss *loss, bb_draws *draws);
 
-/// Searches, and leaves the work of the result in `evaluation` (started, with its device), `r`
-/// [targets] and `level`, its pipeline (NULL: not asked for); they are unchanged if there is none.
-/// The outcome has a detail, and is not_converged without a result; a matrix that failed by itself
-/// gives its own. Errors: those of bb_factor_problem_solve, bb_factor_map_norms and `score`. Owner
-/// of each r[t]: the caller.
+/// Searches an arithmetic, and stores the work of the result in `evaluation` (started, with its
+/// device), `r` [targets] and `level`, its pipeline (NULL: not requested). They are unchanged
+/// without a result; the outcome, with a detail, is then not_converged. A matrix failure gives its
+/// own outcome. Errors: those of bb_factor_problem_solve, bb_factor_map_norms and `score`. Owner of
+/// each r[t]: the caller.
 BB_CHECKED bb_status bb_factor_search_run(const bb_factor_search_task *task,
                                           bb_evaluation *evaluation, double **r,
                                           bb_factor_pipeline *level);
 
-/// Candidates and costs, in /search.
+/// Candidates and costs of the arithmetic search, in /search.
 extern const bb_output_table bb_factor_search_outputs;
 
 #endif

@@ -22,7 +22,7 @@ bb_status bb_factor_spectrum_check(const bb_factor_solver_config *solver, bb_ind
     const bb_index tile_rows = (n + size - 1) / size;
     for (bb_index t = 0; t < solver->spectrum.tiles.count; ++t) {
         BB_REQUIRE(tiles[t].row < tile_rows && tiles[t].column < tile_rows, BB_INVALID,
-                   "solver.spectrum.tiles[%td]: tile (%td, %td), expected below %td: %td "
+                   "solver.spectrum.tiles[%td]: tile (%td, %td), expected indices below %td: %td "
                    "measurements in tiles of %td",
                    t, tiles[t].row, tiles[t].column, tile_rows, n, size);
     }
@@ -30,7 +30,7 @@ done:
     return status;
 }
 
-// Unit of the factored matrix, scale included.
+// Unit of the factored matrix, including its scale.
 static const char *unit_of(const bb_factor_problem *problem)
 {
     bool scaled = problem->solver->scale == (int)BB_FACTOR_SCALE_UNIT_DIAGONAL;
@@ -39,7 +39,7 @@ static const char *unit_of(const bb_factor_problem *problem)
 
 static const char title[] = "/spectrum, ao and reconstructor with `solver.spectrum`";
 
-// Eigenvalues, and what formats round to.
+// Eigenvalues of the matrix, and round-off of the formats.
 typedef struct matrix_record {
     bb_index formats, n;
     const char *const *names;
@@ -60,9 +60,9 @@ const bb_output_table bb_factor_spectrum_formats = {
 #define UNIT "<1 with the unit diagonal, else of Cmm>"
 
 static const bb_output eigenvalue_rows[] = {
-    {"place", "place", "1", "place in descending order", .count = offsetof(matrix_record, n),
+    {"place", "place", "1", "rank in descending order", .count = offsetof(matrix_record, n),
      .indices = true},
-    {"eigenvalue", "place", UNIT, "eigenvalues of the factored matrix, scale included",
+    {"eigenvalue", "place", UNIT, "eigenvalues of the factored matrix, including its scale",
      .member = offsetof(matrix_record, eigenvalues)},
     {"roundoff_line", "format", UNIT, "unit roundoff of a format times the largest eigenvalue",
      .member = offsetof(matrix_record, lines)},
@@ -107,7 +107,7 @@ done:
     return status;
 }
 
-// A tile that was chosen; its singular values are NaN beyond its own.
+// Row of a selected tile; singular values are NaN beyond its size.
 typedef struct tile_row {
     double index, row, column;
     const double *values; // [size]
@@ -115,7 +115,7 @@ typedef struct tile_row {
 } tile_row;
 
 static const bb_output place_rows[] = {
-    {"tile_place", "tile_place", "1", .long_name = "place in descending order"},
+    {"tile_place", "tile_place", "1", .long_name = "rank in descending order"},
 };
 
 const bb_output_table bb_factor_spectrum_places = {.title = title,
@@ -124,13 +124,14 @@ const bb_output_table bb_factor_spectrum_places = {.title = title,
                                                    BB_OUTPUT_ROWS(place_rows)};
 
 static const bb_output tile_rows[] = {
-    {"tile", "tile", "1", "index of the chosen tile", .member = offsetof(tile_row, index)},
+    {"tile", "tile", "1", "index of the selected tile", .member = offsetof(tile_row, index)},
     {"tile_row", "tile", "1", "row of the tile", .member = offsetof(tile_row, row),
      .coordinate = true},
     {"tile_column", "tile", "1", "column of the tile", .member = offsetof(tile_row, column),
      .coordinate = true},
-    {"tile_singular_value", "tile, tile_place", UNIT, "singular values of the tile, scale included",
-     .note = "descending", .member = offsetof(tile_row, values)},
+    {"tile_singular_value", "tile, tile_place", UNIT,
+     "singular values of the tile, including the scale", .note = "descending",
+     .member = offsetof(tile_row, values)},
     {"tile_roundoff_line", "tile, format", UNIT,
      "unit roundoff of a format times the largest singular value",
      .member = offsetof(tile_row, lines), .embedded = true},

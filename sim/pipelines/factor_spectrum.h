@@ -9,19 +9,19 @@
 #include "sim/output/output_table.h"
 #include "sim/pipelines/factor_problem.h"
 
-/// What is written, in the order of the page of outputs.
+/// Output tables, in the order of the manual's output page.
 extern const bb_output_table bb_factor_spectrum_formats, bb_factor_spectrum_matrix,
     bb_factor_spectrum_places, bb_factor_spectrum_tiles;
 
-/// Writes the group /spectrum of a prepared problem, nothing where it is not asked for. Errors:
-/// BB_INVALID (a tile beyond the matrix), BB_MEMORY, those of solvers/factor/spectrum.h.
+/// Writes the group /spectrum of a prepared problem, if the study requests it. Errors: BB_INVALID
+/// (a tile beyond the matrix), BB_MEMORY, those of solvers/factor/spectrum.h.
 BB_CHECKED bb_status bb_factor_spectrum_publish(const bb_factor_problem *problem,
                                                 bb_results *results);
 
-/// Whether the chosen tiles are within n measurements. Errors: BB_INVALID.
+/// Checks that the selected tiles are within n measurements. Errors: BB_INVALID.
 BB_CHECKED bb_status bb_factor_spectrum_check(const bb_factor_solver_config *solver, bb_index n);
 
-/// What the eigenvalues that are asked for take; tiles are little beside them.
+/// Need of the requested eigenvalues; that of tiles is negligible.
 bb_need bb_factor_spectrum_need(const bb_factor_solver_config *solver, bb_index n);
 
 #endif

@@ -26,7 +26,7 @@ typedef struct block_factoring {
     bb_index width;
     const double *scales;
     double *norms; // [blocks][width][width]
-    int *places;   // [blocks] of a pivot that is not positive, from 1 on; 0: there is none
+    int *places;   // [blocks] pivot that is not positive, from 1; 0: none
 } block_factoring;
 
 static bb_status factor_blocks(void *context, bb_index begin, bb_index end)
@@ -106,7 +106,7 @@ bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline)
     return pipeline->storage.codec >= 0;
 }
 
-// Rounding callback: columns of a matrix whose rows are fixed.
+// Rounding callbacks for the columns of a matrix with fixed rows.
 static double round_value(const void *context, bb_index row, bb_index column, double value)
 {
     return bb_coded_matrix_round(*(bb_coded_matrix *const *)context, row, column, value);
@@ -118,7 +118,8 @@ static void fix_block(const void *context, bb_index row, bb_index column, bb_ind
     bb_coded_matrix_fix_block(*(bb_coded_matrix *const *)context, row, column, count, values);
 }
 
-// The clip of each row that leaves least of it in the norm: each is tried in a sweep of a copy.
+// Selects the clip of each row with the smallest error in the norm, by trying each in a sweep of a
+// copy.
 static bb_status choose_clips(const bb_rounding_norm *norm, const bb_rounding_step *step,
                               bb_coded_matrix *matrix, const double *r)
 {
@@ -127,7 +128,7 @@ static bb_status choose_clips(const bb_rounding_norm *norm, const bb_rounding_st
     const bb_index values = m * bb_coded_matrix_columns(matrix);
     const bb_index count = bb_codec_clip_count(bb_coded_matrix_config(matrix));
     double *copy = NULL;    // [m][n]
-    double *excess = NULL;  // [2][m] of the clip at work, and the least so far
+    double *excess = NULL;  // [2][m] of the current clip, and the smallest so far
     bb_index *clips = NULL; // [2][m] likewise
     BB_TRY(BB_ALLOCATE(values, &copy));
     BB_TRY(BB_ALLOCATE(2 * m, &excess));
@@ -154,7 +155,7 @@ done:
     return status;
 }
 
-// Columns of r are scaled already; scales NULL: by 1.
+// Rounds r in the sweep and encodes it. Columns of r are scaled already; `scales` NULL: by 1.
 static bb_status sweep(const bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
                        const bb_matrix_layout *layout, const double *scales, double *r,
                        bb_coded_matrix **out)
@@ -208,8 +209,8 @@ bb_need bb_stored_reconstructor_need(const bb_factor_pipeline *pipeline, bb_inde
     return bb_product_coding_need(&coding, (int)BB_DEVICE_CPU, &layout, 1.0, threads);
 }
 
-// Without rounding in the sweep, by norms of columns where the codec asks for them; an outcome says
-// why there are none. Columns of r are scaled already; scales NULL: by 1.
+// Encodes r without rounding in the sweep, with norms of columns if the codec uses them; an outcome
+// if there are none. Columns of r are scaled already; `scales` NULL: by 1.
 static bb_status code(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
                       const bb_matrix_layout *layout, const double *scales, const double *r,
                       bb_outcome *outcome, bb_coded_matrix **out)
@@ -218,22 +219,22 @@ static bb_status code(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline
     const bb_view view = bb_view_matrix((double *)(uintptr_t)r, layout->rows, layout->columns);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "R", "1");
     const bb_index width = bb_codec_norm_width(&pipeline->storage);
-    bb_matrix_layout weighed_layout = *layout;
+    bb_matrix_layout weighted_layout = *layout;
     double *norms = NULL;
     if (width > 0) {
         BB_TRY(make_column_norms(norm, width, scales, outcome, &norms));
-        weighed_layout.column_norms = norms;
+        weighted_layout.column_norms = norms;
     }
     if (outcome->kind == BB_OUTCOME_OK) {
-        BB_TRY(bb_stored_reconstructor_code(pipeline, &source, &weighed_layout, out));
+        BB_TRY(bb_stored_reconstructor_code(pipeline, &source, &weighted_layout, out));
     }
 done:
     BB_RELEASE(&norms);
     return status;
 }
 
-// The operator is what is stored; bytes of this matrix, and of what stands beside it, are added to
-// those of targets before it.
+// Reports the stored matrix as the operator. Its bytes, with those of means and scales, are added
+// to those of earlier targets.
 static void note(const bb_coded_matrix *matrix, double side_bytes, bb_evaluation *evaluation)
 {
     bb_factor_report *report = &evaluation->factor;
@@ -248,17 +249,16 @@ static void note(const bb_coded_matrix *matrix, double side_bytes, bb_evaluation
     evaluation->fp32_bytes = sizeof(float) * report->stored_values;
 }
 
-// Whether the factor of a pipeline that rounds in one is on the device: where the pipeline computes
-// there.
+// Whether the factor for rounding in the sweep is on the device: if the pipeline computes there.
 static bool sweeps_on_device(const bb_factor_pipeline *pipeline,
                              const bb_factor_solver_config *solver, int study_device)
 {
     return is_swept(pipeline) && bb_factor_device_supports(solver, pipeline, study_device);
 }
 
-// A factor where the pipeline rounds in one; the outcome says why there is none.
-static bb_status ready_factor(const bb_factor_storage *self, bb_rounding_norm *norm,
-                              const bb_factor_pipeline *pipeline, bb_outcome *outcome)
+// Prepares the factor if the pipeline rounds in the sweep; an outcome if it fails.
+static bb_status prepare_factor(const bb_factor_storage *self, bb_rounding_norm *norm,
+                                const bb_factor_pipeline *pipeline, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     const bb_factor_problem *problem = norm->problem;
@@ -274,8 +274,8 @@ done:
     return status;
 }
 
-// Factors of a draw's rows [m], counted over the reconstructors of a pipeline; NULL for draw 0 and
-// where the storage has no draws.
+// Factors of a draw for rows [m], numbered over all reconstructors of a pipeline; NULL for draw 0
+// and for storages without draws.
 static bb_status make_factors(const bb_factor_pipeline *pipeline, uint64_t seed, bb_index draw,
                               bb_index first, bb_index m, double **out)
 {
@@ -324,8 +324,8 @@ done:
     return status;
 }
 
-// A copy in fp32.
-static bb_status keep_single(const double *values, bb_index count, float **out)
+// Copies values to fp32.
+static bb_status copy_to_fp32(const double *values, bb_index count, float **out)
 {
     bb_status status = BB_OK;
     BB_TRY(BB_ALLOCATE(count, out));
@@ -347,7 +347,7 @@ static bb_status scale_and_code(bb_rounding_norm *norm, const bb_factor_pipeline
     if (scale != BB_COLUMN_SCALE_NONE) {
         BB_TRY(BB_ALLOCATE(n, &scales));
         BB_TRY(bb_column_scale_make(scale, norm, m, r, scales));
-        BB_TRY(keep_single(scales, n, &out->scales));
+        BB_TRY(copy_to_fp32(scales, n, &out->scales));
         BB_TRY(bb_stored_rows_multiply(scales, m, n, r));
     }
     BB_TRY(code_and_decode(norm, pipeline, draw, m, scales, r, evaluation, &out->matrix));
@@ -370,7 +370,7 @@ static bb_status store(bb_factor_storage *self, const bb_factor_pipeline *pipeli
     if (!bb_factor_storage_is_given(pipeline) || evaluation->outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
-    BB_TRY(ready_factor(self, norm, pipeline, &evaluation->outcome));
+    BB_TRY(prepare_factor(self, norm, pipeline, &evaluation->outcome));
     if (evaluation->outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
@@ -380,7 +380,7 @@ static bb_status store(bb_factor_storage *self, const bb_factor_pipeline *pipeli
     }
     BB_TRY(scale_and_code(norm, pipeline, draw, m, r, evaluation, out));
     if (sums != NULL && evaluation->outcome.kind == BB_OUTCOME_OK) {
-        BB_TRY(keep_single(sums, m * norm->groups.count, &out->means));
+        BB_TRY(copy_to_fp32(sums, m * norm->groups.count, &out->means));
         BB_TRY(bb_stored_rows_set_means(&norm->groups, m, n, sums, r));
     }
     const bb_index bad = bb_stage_inspect("stored reconstructor", r, m * n);
@@ -448,7 +448,7 @@ void bb_factor_storage_release_device(bb_factor_storage *self)
     }
 }
 
-// Need of choosing clips in addition to one sweep: a copy of R, and a sweep per clip.
+// Need of selecting clips in addition to one sweep: a copy of R, and a sweep per clip.
 static bb_need clips_need(const bb_factor_pipeline *pipeline, bool on_device,
                           const bb_factor_solver_config *solver, const bb_factor_extent *extent,
                           bb_index m)
@@ -462,8 +462,8 @@ static bb_need clips_need(const bb_factor_pipeline *pipeline, bool on_device,
                         : (bb_need){.host_bytes = copy, .seconds = clips * sweeping.seconds};
 }
 
-// Need of a pipeline after its norms are factored; for a searched one about half of the trials at
-// their widest.
+// Need of a pipeline after its norms are factored; for a search about half of the trials at their
+// widest.
 static bb_need need_of(const bb_factor_pipeline *asked, const bb_factor_solver_config *solver,
                        int study_device, const bb_factor_extent *extent, bb_index m)
 {

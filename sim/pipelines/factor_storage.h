@@ -14,71 +14,71 @@
 #include "sim/pipelines/evaluation.h"
 #include "sim/pipelines/rounding_norm.h"
 
-/// What reconstructors of a study are stored with, in the norms of s and of P s, and what those
-/// slopes are drawn with. Zero-initialise,
-/// then bb_factor_storage_open; release with bb_factor_storage_release.
+/// Norms for storing reconstructors of a study, for slopes s and filtered slopes P s, and for
+/// drawing those slopes. Zero-initialise, then bb_factor_storage_open; release with
+/// bb_factor_storage_release.
 typedef struct bb_factor_storage {
     int study_device;           ///< a bb_device_kind or BB_DEVICE_AUTO
-    bb_rounding_norm norms[2];  ///< by whether means are filtered
-    bb_rounding_norm slopes[2]; ///< likewise, without the modes that the covariance does not know
+    bb_rounding_norm norms[2];  ///< [0] of s, [1] of P s with means filtered
+    bb_rounding_norm slopes[2]; ///< likewise, without the modes outside the covariance
 } bb_factor_storage;
 
-/// Borrows all: `modes` is what the covariance does not know, `groups` whose means may be filtered;
-/// no reconstructor, and no truth that one is scored by, has more than `most_rows`, as the plan has
-/// them (bb_factor_storage_need).
+/// Borrows its pointers. `modes` are those outside the covariance, `groups` those whose means may
+/// be filtered. `most_rows` bounds the rows of every reconstructor and truth, as in the plan
+/// (bb_factor_storage_need).
 void bb_factor_storage_open(const bb_factor_problem *problem, int study_device, bb_index most_rows,
                             const bb_low_rank *modes, const bb_slope_groups *groups,
                             bb_factor_storage *out);
 void bb_factor_storage_release(bb_factor_storage *self);
 
-/// Gives back what sweeps keep in the memory of a device from one reconstructor to the next: for
-/// between pipelines, whose factorizations want it.
+/// Releases device memory that sweeps cache between reconstructors. Call it between pipelines,
+/// whose factorizations need that memory.
 void bb_factor_storage_release_device(bb_factor_storage *self);
 
 /// Whether a pipeline stores its reconstructor.
 bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline);
 
-/// Stores r [m][n] of a pipeline that is solved, in place: what its storage computes with, as one
-/// of its draws (precision/draw.h): rows times factors, which are divided out again. The
-/// evaluation's operator is what is stored then, added up over targets; an outcome says where a
-/// value cannot be held, or where the norm has no factor to round in. A pipeline that computes on
-/// cuda sweeps there: asked for by name, or from BB_DEVICE_CHOICE_ORDER slopes on. Nothing is done
-/// without a storage, or after a failure. Errors: BB_MEMORY, BB_DEVICE, the source's.
+/// Stores r [m][n] of a solved pipeline in place, as one of its draws (precision/draw.h): r becomes
+/// the decoded values. Draws multiply rows by factors, which are divided out again. The
+/// evaluation's operator becomes the stored one, summed over targets. The outcome tells if a value
+/// cannot be represented or the norm cannot be factored.
+/// A sweep runs on CUDA if the pipeline does, by its `device` or from BB_DEVICE_CHOICE_ORDER
+/// slopes. No effect without a storage or after a failure. Errors: BB_MEMORY, BB_DEVICE, the
+/// source's.
 BB_CHECKED bb_status bb_factor_storage_apply(bb_factor_storage *self,
                                              const bb_factor_pipeline *pipeline, bb_index draw,
                                              bb_index m, double *r, bb_evaluation *evaluation);
 
-/// What a real-time computer holds of one reconstructor. Zero-initialise; release with
+/// Stored reconstructor as a real-time computer holds it. Zero-initialise; release with
 /// bb_stored_reconstructor_release.
 typedef struct bb_stored_reconstructor {
     bb_coded_matrix *matrix; ///< NULL: nothing is stored
     float *means;            ///< [m][groups] R V; NULL: means are not filtered
-    float *scales;           ///< [n] of columns, by which slopes are divided; NULL: there are none
+    float *scales;           ///< [n] of columns, by which slopes are divided; NULL: none
 } bb_stored_reconstructor;
 
 void bb_stored_reconstructor_release(bb_stored_reconstructor *self);
 
-/// Codes a matrix of a layout, of rows and columns without a grid or a mesh, as a pipeline's
-/// storage says, to nearest where that rounds in the sweep. Errors: BB_MEMORY, the source's. Owner
-/// of
-/// `*out`: the caller.
+/// Encodes a matrix of a layout without grid or mesh in a pipeline's storage. A storage that rounds
+/// in the sweep rounds to nearest here. Errors: BB_MEMORY, the source's. Owner of `*out`: the
+/// caller.
 BB_CHECKED bb_status bb_stored_reconstructor_code(const bb_factor_pipeline *pipeline,
                                                   const bb_matrix_source *source,
                                                   const bb_matrix_layout *layout,
                                                   bb_coded_matrix **out);
 
-/// What coding one takes.
+/// Need of encoding one matrix.
 bb_need bb_stored_reconstructor_need(const bb_factor_pipeline *pipeline, bb_index rows,
                                      bb_index columns, double threads);
 
-/// As bb_factor_storage_apply of draw 0, and hands out what was stored; nothing after a failure.
-/// Owner of what `out` holds: the caller.
+/// As bb_factor_storage_apply of draw 0, and returns the stored matrices in `out`; empty after a
+/// failure. The caller owns its contents.
 BB_CHECKED bb_status bb_factor_storage_encode(bb_factor_storage *self,
                                               const bb_factor_pipeline *pipeline, bb_index m,
                                               double *r, bb_evaluation *evaluation,
                                               bb_stored_reconstructor *out);
 
-/// What storing takes of a study whose largest reconstructor or truth has m rows, beside the
+/// Need of storing in a study whose largest reconstructor or truth has m rows, in addition to the
 /// estimates.
 bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_config *solver,
                                int study_device, const bb_factor_extent *extent, bb_index m);

@@ -23,7 +23,7 @@ static const bb_output rows[] = {
 const bb_output_table bb_factor_tiles_outputs = {
     .title = "/tiles, ao and reconstructor with a policy", .group = "tiles", BB_OUTPUT_ROWS(rows)};
 
-// Whether a policy has a map to show, by what is known of the problem.
+// Whether a policy has a map to publish for this problem.
 static bool has_map(const bb_factor_problem *problem, const bb_policy_config *policy)
 {
     const bb_policy_row *row = bb_policy_describe(policy);
@@ -69,7 +69,7 @@ bb_status bb_factor_tiles_publish(const bb_factor_problem *problem,
                                   bb_results *results)
 {
     bb_status status = BB_OK;
-    bb_factor_problem known = *problem; // with the norms, once for all maps
+    bb_factor_problem known = *problem; // with the norms, computed once for all maps
     double *norms = NULL;
     bb_policy_map *map = NULL;
     bool begun = false;

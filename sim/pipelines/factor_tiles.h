@@ -8,12 +8,12 @@
 #include "sim/output/output_table.h"
 #include "sim/pipelines/factor_problem.h"
 
-/// What is written, in the group /tiles.
+/// Output table of the group /tiles.
 extern const bb_output_table bb_factor_tiles_outputs;
 
-/// Writes the maps of those of `count` pipelines whose policy has one that is not uniform; nothing
-/// where none has, or the matrix by itself is a failure. A searched one has none. Errors:
-/// those of bb_factor_map_create, BB_MEMORY.
+/// Writes the maps of all pipelines with a policy that is not uniform, of `count`; no effect
+/// without one, or if the matrix failed. Searched pipelines have no map. Errors: those of
+/// bb_factor_map_create, BB_MEMORY.
 BB_CHECKED bb_status bb_factor_tiles_publish(const bb_factor_problem *problem,
                                              const bb_factor_pipeline *pipelines, bb_index count,
                                              bb_results *results);

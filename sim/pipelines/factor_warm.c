@@ -26,7 +26,7 @@ bool bb_factor_kernels_same(const bb_factor_kernels *a, const bb_factor_kernels 
     return same;
 }
 
-// Factors and solves the identity. A policy is a table here, in which all of its variants have
+// Factors and solves the identity. A policy is replaced by a table in which all its variants have
 // tiles off the diagonal.
 static bb_status factor_identity(const bb_factor_solver_config *solver,
                                  const bb_factor_pipeline *pipeline,
@@ -46,7 +46,7 @@ static bb_status factor_identity(const bb_factor_solver_config *solver,
     if (kernels->count > 1) {
         plain.sweeps = BB_POLICY_SWEEPS_SP;
         plain.policy.kind = BB_POLICY_TABLE;
-        plain.policy.inside = (int)kernels->variants[0]; // there is no file to say so
+        plain.policy.inside = (int)kernels->variants[0]; // replaces the variant read from a file
     }
     for (bb_index row = 0; row < TILES; ++row) {
         for (bb_index column = 0; column <= row; ++column) {

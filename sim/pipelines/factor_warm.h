@@ -7,17 +7,18 @@
 
 #include "sim/pipelines/factor_pipeline.h"
 
-/// What tells apart the kernels that pipelines launch on a device.
+/// Key of the kernels that a pipeline launches on a device.
 typedef struct bb_factor_kernels {
     int count, diagonal, sweeps;
-    bb_variant variants[BB_VARIANT_COUNT]; ///< [count] that tiles may get; one: without a policy
+    bb_variant
+        variants[BB_VARIANT_COUNT]; ///< [count] variants that tiles may get; one without a policy
 } bb_factor_kernels;
 
 bb_factor_kernels bb_factor_kernels_of(const bb_factor_pipeline *pipeline);
 bool bb_factor_kernels_same(const bb_factor_kernels *a, const bb_factor_kernels *b);
 
-/// Uses the kernels of a pipeline once in this process, on an identity of six tiles: no later time
-/// holds their first use, but for what a library takes for larger shapes alone. Errors: those of
+/// Warms up the kernels of a pipeline once per process, on an identity of six tiles. Later times
+/// thus exclude their first use, except for library kernels of larger shapes only. Errors: those of
 /// bb_factor_device_solve.
 BB_CHECKED bb_status bb_factor_warm(const bb_factor_solver_config *solver,
                                     const bb_factor_pipeline *pipeline);

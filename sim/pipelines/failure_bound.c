@@ -4,7 +4,7 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
-// By bisection: gsl_cdf_beta_Pinv does not converge for a few failures among a million.
+// Uses bisection, because gsl_cdf_beta_Pinv does not converge for a few failures among a million.
 double bb_failure_bound(bb_index failed, bb_index tried)
 {
     if (tried == 0) {

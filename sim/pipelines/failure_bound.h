@@ -6,8 +6,9 @@
 
 #include "core/status.h"
 
-/// Upper bound, one-sided with 95 % confidence, by Clopper and Pearson (Biometrika 26, 1934): the p
-/// with P(at most `failed` of `tried`) = 5 %. 1 where all failed, NaN where none was tried.
+/// Upper bound on a failure probability, one-sided with 95 % confidence, by Clopper and Pearson
+/// (Biometrika 26, 1934): the p with P(at most `failed` of `tried`) = 5 %. 1 if all failed, NaN if
+/// none was tried.
 double bb_failure_bound(bb_index failed, bb_index tried);
 
 #endif

@@ -11,18 +11,18 @@
 
 typedef struct bb_narrow_sum {
     bb_format product, sum;
-    bb_index run; ///< products of a narrow sum
+    bb_index run; ///< products per narrow sum
 } bb_narrow_sum;
 
-enum { BB_NARROW_SUM_LANES = 128 }; ///< most sums at once
+enum { BB_NARROW_SUM_LANES = 128 }; ///< largest number of simultaneous sums
 
-/// Whether a pipeline's sums are narrow: in another format than fp64.
+/// Whether a pipeline's sums are narrow: in a format other than fp64.
 bool bb_narrow_sum_is_given(const bb_factor_pipeline *pipeline);
 
-/// Those of a pipeline, over rows of n products.
+/// Narrow sums of a pipeline, over rows of n products.
 bb_narrow_sum bb_narrow_sum_of(const bb_factor_pipeline *pipeline, bb_index n);
 
-/// sum_j a_j b_jd of `lanes` sums d: a [n], b [n] rows of `stride` values, total [lanes].
+/// Computes sum_j a_j b_jd for `lanes` sums d: a [n], b [n] rows of `stride` values, total [lanes].
 void bb_narrow_sum_lanes(const bb_narrow_sum *self, bb_index n, const double *a, const double *b,
                          bb_index stride, int lanes, float *total);
 

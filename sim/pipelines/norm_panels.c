@@ -16,7 +16,7 @@ struct bb_norm_panels {
     double *pivots; // [n]
 };
 
-// Scale to the unit diagonal; an outcome if there is none.
+// Computes the scale to the unit diagonal; an outcome if there is none.
 static bb_status make_scale(const bb_matrix_source *source, double *scale, bb_outcome *outcome)
 {
     bb_status status = BB_OK;

@@ -11,18 +11,18 @@
 
 typedef struct bb_norm_panels bb_norm_panels;
 
-/// Factors a source with the scale of its unit diagonal; a breakdown is an outcome, and a diagonal
-/// that has none. Of builds with CUDA. Errors: BB_MEMORY, BB_DEVICE, the source's. Owner: the
-/// caller; the source outlives it.
+/// Factors a source scaled to unit diagonal; a breakdown or a diagonal that cannot be scaled is an
+/// outcome. CUDA builds only. Errors: BB_MEMORY, BB_DEVICE, the source's. Owner: the caller; the
+/// source must outlive it.
 BB_CHECKED bb_status bb_norm_panels_create(const bb_matrix_source *source,
                                            const bb_panel_plan *plan, bb_outcome *outcome,
                                            bb_norm_panels **out);
 void bb_norm_panels_destroy(bb_norm_panels **panels);
 
-/// L_kk of the source's factor, [n].
+/// Pivots L_kk of the source's factor, [n].
 const double *bb_norm_panels_pivots(const bb_norm_panels *panels);
 
-/// bb_rounding_sweep_panels with the factor. Errors: those.
+/// bb_rounding_sweep_panels with the factor. Errors: as there.
 BB_CHECKED bb_status bb_norm_panels_sweep(bb_norm_panels *panels, const bb_rounding_step *step,
                                           bb_index m, double *r, double *excess);
 

@@ -14,10 +14,10 @@
 
 enum { MOST_NAMES = 200 };
 
-// Message of a signal before the resumed checkpoint is read.
+// Sets the signal message before the resumed checkpoint is read.
 static void note_start(const bb_run_options *options)
 {
-    char text[BB_INTERRUPT_LOSS_BYTES] = "nothing is kept yet";
+    char text[BB_INTERRUPT_LOSS_BYTES] = "nothing has been saved yet";
     if (options->resume != NULL) {
         (void)snprintf(text, sizeof text,
                        "resume from its checkpoint: bitbudget run ... --resume '%s'",
@@ -59,8 +59,8 @@ bb_status bb_pipeline_restart_restore_tile(bb_restart *restart, const bb_list *p
     tried.tile = tile;
     bb_factor_device_resolve_tile(pipelines, device, tile, &tried);
     BB_REQUIRE(tried.tile == tile, BB_INVALID,
-               "the checkpoint has solver.tile %td, a device of this host needs %td: resume with "
-               "device=cpu, or on a host with the same devices",
+               "the checkpoint has solver.tile %td, but a device of this host needs %td: resume "
+               "with device=cpu, or on a host with the same devices",
                tile, tried.tile);
     solver->tile = tile;
     if (is_auto) {
@@ -75,8 +75,7 @@ static bb_evaluation *evaluation_of(const bb_pipeline_state *state, bb_index pip
     return (bb_evaluation *)(void *)((char *)state->first + (size_t)pipeline * state->stride);
 }
 
-// Message of a signal about saved pipelines: those in `path`, as many names as leave room for the
-// rest.
+// Sets the signal message about pipelines saved in `path`, with as many names as fit.
 static void note_kept(const bb_pipeline_state *state, const char *path)
 {
     const bool one = state->finished == 1;
@@ -94,16 +93,16 @@ static void note_kept(const bb_pipeline_state *state, const char *path)
         (void)snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ", name);
     }
     if (state->finished == 0) {
-        (void)snprintf(text, sizeof text, "the learned profile is kept: %s '%s'", again, path);
+        (void)snprintf(text, sizeof text, "the learned profile is saved: %s '%s'", again, path);
     } else {
-        (void)snprintf(text, sizeof text, "pipeline%s %s (%td of %td) %s kept: %s '%s'",
+        (void)snprintf(text, sizeof text, "pipeline%s %s (%td of %td) %s saved: %s '%s'",
                        one ? "" : "s", names, state->finished, state->count, one ? "is" : "are",
                        again, path);
     }
     bb_interrupt_keeps(text);
 }
 
-// An evaluation but for its name, the first member, which is the study's.
+// Piece of an evaluation without its name, the first member, which belongs to the study.
 static bb_store_piece piece_of(const bb_evaluation *common)
 {
     return (bb_store_piece){&common->outcome, sizeof *common - offsetof(bb_evaluation, outcome)};
@@ -154,7 +153,7 @@ static bool is_sound(const bb_draws *draws)
            draws->failure_draw < (draws->failed > 0 ? draws->tried : BB_DRAWS_MOST);
 }
 
-static bb_status take_pipeline(bb_store *file, const bb_pipeline_state *state, bb_index p)
+static bb_status read_pipeline(bb_store *file, const bb_pipeline_state *state, bb_index p)
 {
     bb_status status = BB_OK;
     bb_evaluation *common = evaluation_of(state, p);
@@ -166,7 +165,7 @@ static bb_status take_pipeline(bb_store *file, const bb_pipeline_state *state, b
         BB_TRY(bb_store_read_list(file, pieces, state->list(state->context, p, pieces)));
     }
     BB_REQUIRE(sound && (state->adopt == NULL || state->adopt(state->context, p)), BB_IO,
-               "checkpoint with an outcome of pipeline %s that no run writes", common->pipeline);
+               "checkpoint is damaged: impossible outcome of pipeline %s", common->pipeline);
     BB_REQUIRE(common->device == device, BB_INVALID,
                "pipeline %s of the checkpoint was computed on another device, here it would be %s",
                common->pipeline, bb_device_names[device]);
@@ -189,16 +188,16 @@ bb_status bb_pipeline_restart_load(bb_restart *restart, const char *path, bb_pip
         BB_TRY(bb_search_trials_restore(state->trials, state->count, restart->resumed));
     }
     for (bb_index i = 0; i < finished; ++i) {
-        BB_TRY(take_pipeline(restart->resumed, state, state->order[i]));
+        BB_TRY(read_pipeline(restart->resumed, state, state->order[i]));
     }
     bb_store_close(&restart->resumed);
     state->finished = finished;
     note_kept(state, path);
-    // Another file than the one gone on from has all of it too, also where nothing is left to do.
+    // A new checkpoint file is complete from the start, even if nothing remains to be done.
     if (restart->checkpoint != NULL && !bb_file_same(restart->checkpoint, path)) {
         BB_TRY(write_state(restart, state));
     }
-    bb_log_info("going on after %td of %td pipelines", finished, state->count);
+    bb_log_info("resuming after %td of %td pipelines", finished, state->count);
 done:
     return status;
 }

@@ -34,7 +34,7 @@ void bb_coding_report_add(bb_coding_report *total, const bb_coding_report *more)
     bb_error_norms_merge(&total->norms, &more->norms);
 }
 
-static const char title[] = "/results, wafer and product: what storage lost";
+static const char title[] = "/results, wafer and product: storage errors";
 
 enum { CODEC_BYTES = 96 };
 
@@ -46,12 +46,13 @@ typedef struct storage_row {
 } storage_row;
 
 static const bb_output outputs[] = {
-    {"codec", "pipeline", NULL, "how the matrix is stored", .member = offsetof(storage_row, codec)},
-    {"rounding", "pipeline", NULL, "how stored values are rounded",
+    {"codec", "pipeline", NULL, "storage format of the matrix",
+     .member = offsetof(storage_row, codec)},
+    {"rounding", "pipeline", NULL, "rounding of stored values",
      .member = offsetof(storage_row, rounding)},
     {"saturated_values", "pipeline", "1", "stored values clipped to the format's range",
      .member = offsetof(storage_row, saturated)},
-    {"underflowed_values", "pipeline", "1", "values other than zero that are stored as zero",
+    {"underflowed_values", "pipeline", "1", "nonzero values stored as zero",
      .member = offsetof(storage_row, underflowed)},
     {"non_finite_values", "pipeline", "1", "values outside the codec's range",
      .member = offsetof(storage_row, non_finite)},
@@ -68,21 +69,20 @@ typedef struct measure_row {
 #define AXES "pipeline, <axis or operator>"
 
 static const bb_output measures[] = {
-    {"bits_per_value", AXES, "1", "stored bits over values, exponents, index and scales included",
+    {"bits_per_value", AXES, "1", "stored bits per value, including exponents, index and scales",
      .member = offsetof(measure_row, bits)},
     {"rmse", AXES, "<of the matrix>", "root mean square of decoded minus exact values",
-     .note = "m/K of wafer", .member = offsetof(measure_row, rmse)},
+     .note = "m/K for wafer", .member = offsetof(measure_row, rmse)},
     {"nrmse", AXES, "1", "rmse over the range (maximum - minimum) of the exact values",
-     .note = "NaN where they are all equal", .member = offsetof(measure_row, nrmse)},
+     .note = "NaN if they are all equal", .member = offsetof(measure_row, nrmse)},
     {"max_error", AXES, "<of the matrix>", "largest magnitude of decoded minus exact values",
-     .note = "m/K of wafer", .member = offsetof(measure_row, max_error)},
+     .note = "m/K for wafer", .member = offsetof(measure_row, max_error)},
     {"mean_error", AXES, "<of the matrix>",
-     "mean of decoded minus exact values: the bias of rounding", .note = "m/K of wafer",
+     "mean of decoded minus exact values: the bias of rounding", .note = "m/K for wafer",
      .member = offsetof(measure_row, bias)},
     {"psnr_db", AXES, "dB", "20 log10(range / rmse)",
-     .note = "inf of a lossless copy (`rmse` 0, such as the reference), NaN where the exact values "
-             "are all "
-             "equal and so have no range",
+     .note = "inf for a lossless copy (`rmse` 0, such as the reference), NaN if the exact values "
+             "are all equal and so have no range",
      .member = offsetof(measure_row, psnr_db)},
     {"psnr_zfp_db", AXES, "dB", "20 log10(range / (2 rmse)), as the zfp tool prints it",
      .note = "6.02 dB less; inf and NaN likewise", .member = offsetof(measure_row, psnr_zfp_db)},
@@ -109,7 +109,7 @@ static void describe(const bb_product_pipeline *pipeline, bb_index count,
                      const bb_coding_report *reports, storage_row *out)
 {
     *out = (storage_row){.codec = out->description, .rounding = ""};
-    if (pipeline->storage.codec >= 0) { // else max_loss was not met
+    if (pipeline->storage.codec >= 0) { // otherwise max_loss was not met
         out->rounding = bb_codec_rounding(&pipeline->storage);
         bb_codec_describe(&pipeline->storage, out->description, sizeof out->description);
     }
@@ -148,18 +148,19 @@ done:
     return status;
 }
 
-// Bands of rows over the threads; what each lost is kept apart and added up in order.
+// Encoding of bands of rows over the threads. Each band's errors are stored separately and added in
+// order.
 typedef struct coding {
     const bb_exact_rows *rows;
     bb_coded_matrix *matrix;
-    const double *factors;            // [rows] of a draw, or NULL
+    const double *factors;            // [rows] factors of a draw, or NULL
     bb_index band;                    // rows
     bb_index band_groups;             // groups of a band
     bb_error_norms *norms;            // [bands]
     bb_row_certificate *certificates; // [rows] or NULL
 } coding;
 
-// Undoes a row's power-of-two scale in place: exact.
+// Undoes a row's power-of-two scale in place, which is exact.
 static void unscale(double scale, bb_index count, double *values)
 {
     double inverse = 1.0 / scale;
@@ -181,7 +182,7 @@ void bb_coding_factors_release(bb_coding_factors *factors)
     BB_RELEASE(&factors->rows);
 }
 
-// A panel times the factors of its rows.
+// Multiplies a panel by the factors of its rows.
 static void apply_factors(const double *factors, bb_view panel, double *out)
 {
     for (bb_index i = 0; i < panel.shape[0]; ++i) {
@@ -192,7 +193,7 @@ static void apply_factors(const double *factors, bb_view panel, double *out)
     }
 }
 
-static bb_status pull(const coding *work, bb_index row, bb_view panel)
+static bb_status fill_rows(const coding *work, bb_index row, bb_view panel)
 {
     bb_status status = BB_OK;
     const bb_exact_rows *rows = work->rows;
@@ -215,7 +216,7 @@ done:
     return status;
 }
 
-// Paths of a band's rows into their certificates, which stand already.
+// Adds the rounding paths of a band's rows to their existing certificates.
 static bb_status certify_paths(const coding *work, bb_index band)
 {
     bb_status status = BB_OK;
@@ -232,7 +233,7 @@ done:
     return status;
 }
 
-// Compares one band with its exact rows; `decoded` has room for a piece of a group.
+// Compares one band with its exact rows; `decoded` is a buffer for a piece of a group.
 static void assess_band(const coding *work, bb_index band, const double *exact, double *decoded)
 {
     const bb_coded_matrix *matrix = work->matrix;
@@ -277,12 +278,12 @@ static bb_status encode_bands(void *context, bb_index begin, bb_index end)
     bb_index first = begin * work->band;
     bb_index past = end * work->band < rows ? end * work->band : rows;
     double *exact = NULL;   // [past - first][columns]
-    double *drawn = NULL;   // the same times a draw's factors
+    double *drawn = NULL;   // [past - first][columns] `exact` times a draw's factors
     double *decoded = NULL; // [BB_GROUP_ROWS][piece columns]
     BB_TRY(BB_ALLOCATE((past - first) * columns, &exact));
     BB_TRY(BB_ALLOCATE(BB_GROUP_ROWS * bb_coded_matrix_piece_columns(work->matrix), &decoded));
     bb_view panel = bb_view_matrix(exact, past - first, columns);
-    BB_TRY(pull(work, first, panel));
+    BB_TRY(fill_rows(work, first, panel));
     if (work->factors != NULL) {
         BB_TRY(BB_ALLOCATE((past - first) * columns, &drawn));
         apply_factors(work->factors + first, panel, drawn);
@@ -308,7 +309,7 @@ static bb_status run_bands(coding *work, bb_error_norms *total)
     bb_index rows = bb_coded_matrix_rows(work->matrix);
     work->band = bb_coded_matrix_band(work->matrix);
     bb_index bands = (rows + work->band - 1) / work->band;
-    // Rows that come in batches go to the reference, which is plain: its bands are single rows.
+    // Only the reference uses batches; it is plain, so its bands are single rows.
     bb_index grain = work->rows->matrix == NULL ? work->rows->batch : 1;
     work->band_groups = bb_coded_matrix_group_count(work->matrix) / bands;
     BB_TRY(BB_ALLOCATE(bands, &work->norms));
@@ -324,7 +325,7 @@ done:
     return status;
 }
 
-// The factors of a draw for a matrix of `rows`, `band` of which share one.
+// Computes the factors of a draw for a matrix of `rows`, shared by bands of `band` rows.
 static bb_status make_factors(const bb_product_pipeline *pipeline, const bb_coding_draw *draw,
                               bb_index band, bb_index rows, bb_coding_factors *out)
 {
@@ -338,7 +339,7 @@ done:
     return status;
 }
 
-// Optional results of coding: certificates, or the factors of a draw.
+// Optional results of encoding: certificates, or the factors of a draw.
 typedef struct coding_extras {
     bb_row_certificate *certificates;
     const bb_coding_draw *draw; // NULL: none
@@ -425,7 +426,8 @@ done:
     return status;
 }
 
-// A thread's band in fp64, and its products with the factors of a draw; decoded pieces of a group.
+// Need of the bands: a thread's band in fp64, its products with the factors of a draw, and decoded
+// pieces of a group.
 static bb_need bands_need(const bb_product_pipeline *pipeline, const bb_matrix_layout *layout,
                           double batch, double threads)
 {
@@ -448,7 +450,7 @@ bb_need bb_product_coding_need(const bb_product_pipeline *pipeline, int study_de
         bb_codec_unpacks(storage, device) ? bb_coded_matrix_resident(&fp32, layout) : (bb_need){0};
     bb_need operation =
         bb_coded_operator_need(storage, (double)layout->rows, (double)layout->columns, device);
-    if (device == BB_DEVICE_OPENCL) { // which may be the host, and does not tell what is free
+    if (device == BB_DEVICE_OPENCL) { // may be the host itself, and does not report free memory
         operation.host_bytes += operation.device_bytes;
         operation.device_bytes = 0.0;
     }
@@ -476,7 +478,8 @@ typedef struct unpacking {
     double *values;         // [rows][columns]
 } unpacking;
 
-// Row rows[k] of a group to targets[k], piece by piece; `decoded` has room for a piece of all.
+// Decodes row rows[k] of a group to targets[k], piece by piece; `decoded` is a buffer for a piece
+// of all rows.
 static void decode_group(const bb_coded_matrix *coded, bb_index group, bb_index count,
                          const bb_index *rows, double *decoded, double *const *targets)
 {
@@ -494,7 +497,8 @@ static void decode_group(const bb_coded_matrix *coded, bb_index group, bb_index 
     }
 }
 
-// Groups into the whole, or into rows of a thread's own, which then become plain words.
+// Decodes groups into the whole matrix, or into a thread's own rows, which are then encoded in
+// fp32.
 static bb_status unpack_groups(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;

@@ -17,7 +17,7 @@ static const bb_key stage_keys[] = {
      .meaning = "Format of coefficients and results: fp64, fp32, tf32, bf16, fp16."},
     {.name = "arithmetic", .kind = BB_KEY_CHOICE, .choices = bb_stage_format_names, .optional = true,
      .offset = offsetof(bb_stage_formats, arithmetic),
-     .meaning = "Format of operands, sums in fp32 but of fp64; unset: the storage, of rows fp32 or fp64."},
+     .meaning = "Format of operands; sums are in fp32, or fp64 for fp64; unset: the storage, for rows fp32 or fp64."},
 };
 // clang-format on
 static const bb_schema stage_schema = BB_SCHEMA("stage", bb_stage_formats, stage_keys);
@@ -30,8 +30,7 @@ static const bb_key search_keys[] = {
      "unset; default: all codecs."},
     {.name = "stages", .kind = BB_KEY_CHOICES, .choices = bb_chain_stage_names, .optional = true,
      .offset = offsetof(bb_product_search_config, stages),
-     .meaning = "wafer: stages before the product to search too: heat, interpolation, "
-     "rows."},
+     .meaning = "wafer: stages before the product to search as well: heat, interpolation, rows."},
 };
 // clang-format on
 static const bb_schema search_schema = BB_SCHEMA("search", bb_product_search_config, search_keys);
@@ -44,14 +43,14 @@ static const bb_schema search_schema = BB_SCHEMA("search", bb_product_search_con
 
 static const bb_key keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_product_pipeline, name),
-     .meaning = "Of the pipeline, in tables and files; unique."},
+     .meaning = "Unique name of the pipeline, for tables and files."},
     {.name = "storage", .kind = BB_KEY_GROUP, .schema = &bb_codec_schema, .shorthand = "codec",
      .optional = true, .offset = offsetof(bb_product_pipeline, storage),
      .replaces = {"max_loss", "search"},
      .meaning = "Storage of the matrix; excludes max_loss, which finds it."},
     {.name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_row_scale_names,
      .offset = offsetof(bb_product_pipeline, scale), .default_text = "none",
-     .meaning = "Scale of a row before it is narrowed."},
+     .meaning = "Scaling of each row before it is rounded."},
     {.name = "multiply", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
      .offset = offsetof(bb_product_pipeline, multiply), .meaning = "Format of products."},
     {.name = "accumulate", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
@@ -66,15 +65,15 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_product_pipeline, device), .meaning = "Overrides the study's device."},
     {.name = "delivery", .kind = BB_KEY_GROUP, .schema = &bb_delivery_schema,
      .offset = offsetof(bb_product_pipeline, delivery),
-     .meaning = "wafer: when corrections reach the machine, for the feed-forward residual."},
+     .meaning = "wafer: arrival of corrections at the machine, for the feed-forward residual."},
     STAGE_KEY(BB_CHAIN_HEAT, "heat", "wafer: formats of the controller's heat, T <- A T + B q."),
     STAGE_KEY(BB_CHAIN_INTERPOLATION, "interpolation",
               "wafer: formats of the controller's cell temperatures, S = W T."),
-    STAGE_KEY(BB_CHAIN_ROWS, "rows", "wafer: formats in which rows are computed before they are coded."),
+    STAGE_KEY(BB_CHAIN_ROWS, "rows", "wafer: formats in which rows are computed before they are encoded."),
     {.name = "max_loss", .kind = BB_KEY_DOUBLE, .unit = "nm", .minimum = 0.0, .maximum = 1e6,
      .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_product_pipeline, max_loss),
      .replaces = {"storage"},
-     .meaning = "wafer: largest overlay error; finds the storage of fewest bytes."},
+     .meaning = "wafer: largest accepted overlay error; finds the storage with the fewest bytes."},
     {.name = "search", .kind = BB_KEY_GROUP, .schema = &search_schema,
      .offset = offsetof(bb_product_pipeline, search),
      .meaning = "wafer, with max_loss: candidates of the search."},
@@ -87,7 +86,7 @@ bb_format bb_stage_formats_arithmetic(bb_chain_stage stage, const bb_stage_forma
     if (formats->arithmetic >= 0) {
         return (bb_format)formats->arithmetic;
     }
-    // Rows are made by solves, for which narrower operands are seldom enough.
+    // Rows are computed by solves, for which narrower operands are rarely accurate enough.
     return stage == BB_CHAIN_ROWS && formats->storage != (int)BB_FORMAT_FP64
                ? BB_FORMAT_FP32
                : (bb_format)formats->storage;
@@ -150,7 +149,7 @@ static bb_pipeline_facts facts_of(const bb_product_pipeline *pipeline)
     return (bb_pipeline_facts){pipeline->name, full};
 }
 
-// Facts of the first BB_STUDY_PIPELINES pipelines; returns how many.
+// Lists facts of the first BB_STUDY_PIPELINES pipelines; returns their number.
 static bb_index list_facts(const bb_list *pipelines, bb_pipeline_facts out[BB_STUDY_PIPELINES])
 {
     const bb_product_pipeline *items = pipelines->items;
@@ -168,20 +167,20 @@ bb_index bb_product_pipelines_reference(const bb_list *pipelines)
     return bb_study_reference(facts, count);
 }
 
-// Whether its storage has sums of an order of its own, where runs are asked for.
+// Whether runs are requested although the storage has a fixed order of sums.
 static bool lacks_runs(const bb_product_pipeline *pipeline)
 {
     return pipeline->accumulate_run != 1 && !bb_codec_sums_in_runs(&pipeline->storage);
 }
 
-// Whether no draw of its storage differs, where some are asked for.
+// Whether draws are requested although all draws of the storage are identical.
 static bool lacks_draws(const bb_product_pipeline *pipeline)
 {
     return pipeline->draws > 1 && !bb_codec_has_draws(&pipeline->storage);
 }
 
-// Why its storage has no products on the device that is asked for; NULL: it has, or a choice is
-// left.
+// Reason why the storage has no products on the requested device; NULL: it has, or the device is a
+// choice.
 static const char *find_absence(const bb_product_pipeline *pipeline, int study_device)
 {
     const int wish = bb_device_choice_wish(study_device, pipeline->device);
@@ -190,14 +189,14 @@ static const char *find_absence(const bb_product_pipeline *pipeline, int study_d
                : NULL;
 }
 
-// Whether runs are asked for on a device whose products are assembled kernels.
+// Whether runs are requested on OpenCL, whose assembled kernels have none.
 static bool runs_on_opencl(const bb_product_pipeline *pipeline, int study_device)
 {
     return pipeline->accumulate_run != 1 &&
            bb_device_choice_wish(study_device, pipeline->device) == (int)BB_DEVICE_OPENCL;
 }
 
-// Key of a storage that needs a covariance; NULL: none.
+// Message about a storage that needs a covariance; NULL: none.
 static const char *needs_covariance(const bb_codec_config *storage)
 {
     return bb_codec_sweeps(storage)
@@ -228,13 +227,13 @@ bool bb_product_pipeline_allows(const bb_product_pipeline *pipeline, int study_d
                        absent);
     } else if (runs) {
         (void)snprintf(sentence, sentence_bytes,
-                       "device opencl adds every product by itself, expected accumulate_run 1");
+                       "device opencl adds every product separately, expected accumulate_run 1");
     } else if (lacks_runs(pipeline)) {
         (void)snprintf(sentence, sentence_bytes,
-                       "%s sums its factors in an order of its own, expected accumulate_run 1",
-                       name);
+                       "%s has a fixed order of sums, expected accumulate_run 1", name);
     } else if (lacks_draws(pipeline)) {
-        (void)snprintf(sentence, sentence_bytes, "no draw of %s differs, expected draws 1", name);
+        (void)snprintf(sentence, sentence_bytes, "all draws of %s are identical, expected draws 1",
+                       name);
     }
     return absent == NULL && !runs && !lacks_runs(pipeline) && !lacks_draws(pipeline);
 }
@@ -257,7 +256,7 @@ done:
     return status;
 }
 
-// Pipelines with a storage of their own, sound by itself, that the device does not multiply.
+// Refuses pipelines with a valid, explicit storage that their device cannot multiply.
 static bb_status check_devices(const bb_list *pipelines, bb_index count, int study_device,
                                const bb_config *config, bb_problems *problems)
 {
@@ -302,27 +301,26 @@ static bb_status check_sums(const bb_product_pipeline *pipeline, bb_index index,
     } else if (runs_on_opencl(pipeline, study_device)) {
         BB_TRY(bb_study_refuse(true, config, problems,
                                "pipelines.%td.accumulate_run = %td with device opencl: it adds "
-                               "every product by itself, expected 1",
+                               "every product separately, expected 1",
                                index, pipeline->accumulate_run));
     }
 done:
     return status;
 }
 
-// A storage that is given, and what does not go with it.
+// Checks an explicit storage together with its dependent keys.
 static bb_status check_given(const bb_product_pipeline *pipeline, bb_index index,
                              const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_study_refuse(lacks_runs(pipeline), config, problems,
-                           "pipelines.%td.accumulate_run = %td: storage %s sums its factors in an "
-                           "order of its own, expected 1",
-                           index, pipeline->accumulate_run,
-                           bb_codec_name(pipeline->storage.codec)));
+    BB_TRY(bb_study_refuse(
+        lacks_runs(pipeline), config, problems,
+        "pipelines.%td.accumulate_run = %td: storage %s has a fixed order of sums, expected 1",
+        index, pipeline->accumulate_run, bb_codec_name(pipeline->storage.codec)));
     BB_TRY(check_storage(pipeline, index, config, problems));
     BB_TRY(bb_study_refuse(lacks_draws(pipeline), config, problems,
-                           "pipelines.%td.draws = %td: the scales of its storage follow the rows, "
-                           "so that no draw differs, expected 1",
+                           "pipelines.%td.draws = %td: this storage has data-dependent scales, so "
+                           "all draws are identical; expected 1",
                            index, pipeline->draws));
 done:
     return status;
@@ -390,7 +388,8 @@ done:
     return status;
 }
 
-// `context` is that of a device whose products are assembled; NULL: it has its own.
+// Creates the operator. `context` is for a device with assembled kernels; NULL: the device has its
+// own.
 static bb_status make_operator(const bb_product_pipeline *pipeline, bb_device *device,
                                bb_kernel_context *context, const bb_coded_matrix *matrix,
                                bb_coded_operator **out)

@@ -12,9 +12,9 @@
 
 #include <math.h>
 
-enum { ROWS = 16 }; // that a task sums
+enum { ROWS = 16 }; // rows per task
 
-// CUDA functions, NULL in builds without it.
+// CUDA functions, NULL in builds without CUDA.
 static const struct {
     bb_status (*create)(const bb_matrix_source *source, const bb_panel_plan *plan,
                         bb_outcome *outcome, bb_norm_panels **out);
@@ -28,9 +28,9 @@ static const struct {
             BB_CUDA_TWIN(bb_norm_panels_pivots), BB_CUDA_TWIN(bb_norm_panels_sweep),
             BB_CUDA_TWIN(bb_updated_source_create)};
 static const char absent[] = "rounding in the sweep on a device: this build has no CUDA";
-static const double usable_part = 0.95; // of a GPU's memory
+static const double usable_part = 0.95; // fraction of a GPU's memory
 
-// Adds U diag(c) U^T, but for infinite variances.
+// Adds U diag(c) U^T, without modes of infinite variance.
 static void add_modes(const bb_low_rank *modes, bb_index row, bb_index column, bb_view out)
 {
     for (bb_index i = 0; modes->count > 0 && i < out.shape[0]; ++i) {
@@ -55,7 +55,7 @@ done:
     return status;
 }
 
-// P Cmm P, from the means.
+// Fills P Cmm P, from the means.
 static bb_status fill_filtered(const bb_rounding_norm *self, bb_index row, bb_index column,
                                bb_view out)
 {
@@ -91,7 +91,7 @@ static void add_means(const bb_rounding_norm *self, bb_index row, bb_index colum
     }
 }
 
-// As slopes have them that are multiplied: U, or P U.
+// Modes in the multiplied slopes: U, or P U with the filter.
 static bb_low_rank seen_modes(const bb_rounding_norm *self)
 {
     bb_low_rank modes = self->modes;
@@ -138,7 +138,7 @@ done:
     return status;
 }
 
-// P U: nothing is left of a tilt, to the bit.
+// Computes P U. A tilt becomes exactly zero.
 static bb_status centre_modes(bb_rounding_norm *self)
 {
     bb_status status = BB_OK;
@@ -161,8 +161,8 @@ done:
     return status;
 }
 
-// Means of Cmm over groups of columns, then over groups of rows, and c; once.
-static bb_status find_means(bb_rounding_norm *self)
+// Computes the means of Cmm over groups of columns, then over groups of rows, and c; once.
+static bb_status compute_means(bb_rounding_norm *self)
 {
     bb_status status = BB_OK;
     const bb_slope_groups *groups = &self->groups;
@@ -196,7 +196,7 @@ bb_status bb_rounding_norm_variances(bb_rounding_norm *self, double *out)
 {
     bb_status status = BB_OK;
     if (self->is_filtered) {
-        BB_TRY(find_means(self));
+        BB_TRY(compute_means(self));
     }
     for (bb_index i = 0; i < self->problem->matrix->rows; ++i) {
         const bb_view place = bb_view_matrix(out + i, 1, 1);
@@ -207,9 +207,9 @@ done:
     return status;
 }
 
-// U diag(c) and U in columns from `first` on; nothing of infinite variances.
-static void put_modes(const bb_low_rank *modes, bb_index n, bb_index rank, bb_index first,
-                      double *v, double *w)
+// Writes U diag(c) and U to the columns from `first` on; zeros for infinite variances.
+static void write_modes(const bb_low_rank *modes, bb_index n, bb_index rank, bb_index first,
+                        double *v, double *w)
 {
     for (bb_index i = 0; i < n; ++i) {
         for (bb_index k = 0; k < modes->count; ++k) {
@@ -220,10 +220,10 @@ static void put_modes(const bb_low_rank *modes, bb_index n, bb_index rank, bb_in
     }
 }
 
-// With M the means and G the groups' members, G B G^T - M G^T - G M^T + c (I - P) is
-// M (-G)^T + G (G (B + c / sizes) - M)^T.
-static void put_means(const bb_rounding_norm *self, bb_index rank, bb_index first, double *v,
-                      double *w)
+// Writes the update of the filter. With M the means and G the group membership, G B G^T - M G^T - G
+// M^T + c (I - P) is M (-G)^T + G (G (B + c / sizes) - M)^T.
+static void write_means(const bb_rounding_norm *self, bb_index rank, bb_index first, double *v,
+                        double *w)
 {
     const bb_slope_groups *groups = &self->groups;
     const bb_index count = groups->count;
@@ -254,10 +254,10 @@ static bb_status make_twin(const bb_matrix_source *source, bb_device *gpu, bb_de
     BB_REQUIRE(device.update != NULL, BB_UNSUPPORTED, "%s", absent);
     BB_TRY(BB_ALLOCATE(source->rows * rank, &v));
     BB_TRY(BB_ALLOCATE(source->rows * rank, &w));
-    put_modes(part, source->rows, rank, 0, v, w);
-    put_modes(&modes, source->rows, rank, part->count, v, w);
+    write_modes(part, source->rows, rank, 0, v, w);
+    write_modes(&modes, source->rows, rank, part->count, v, w);
     if (self->is_filtered) {
-        put_means(self, rank, first, v, w);
+        write_means(self, rank, first, v, w);
     }
     BB_TRY(device.update(self->problem->matrix, gpu, rank, v, w, out));
 done:
@@ -270,7 +270,7 @@ bb_status bb_rounding_norm_source(bb_rounding_norm *self, bb_matrix_source *out)
 {
     bb_status status = BB_OK;
     if (self->is_filtered) {
-        BB_TRY(find_means(self));
+        BB_TRY(compute_means(self));
     }
     *out = *self->problem->matrix;
     out->fill = fill;
@@ -303,15 +303,16 @@ static bb_panel_plan plan_of(const bb_factor_solver_config *solver, bb_index n,
         .n = n, .block = bb_factor_device_block(solver, n), .arithmetic = arithmetic};
 }
 
-// Most columns of an update. Those of a part are the tilts of sensors, no more than groups, or
-// there are no groups: a run and its plan, which need not know the part alike, have the same bound.
+// Upper bound on the columns of an update. Those of a part are tilts of sensors, which are no more
+// than groups, unless there are no groups. The bound is thus the same in a run and in its plan,
+// which may not know the part.
 static bb_index most_rank(bb_index part, bb_index modes, bb_index groups)
 {
     return (part > groups ? part : groups) + modes + 2 * groups;
 }
 
-// The factor, and beside it in turn the update that it is filled with, `rank` an upper bound, a
-// sweep of m rows, and the score of what came of that, of as many truths.
+// Need of the factor, and in addition, in turn, of the update that fills it (`rank` an upper
+// bound), of a sweep of m rows, and of the score of its result for as many truths.
 static bb_need need_of(const bb_panel_plan *plan, bb_index rank, bb_index m, double threads)
 {
     const bb_need filling = bb_updated_source_need(plan->n, plan->n, rank);
@@ -322,7 +323,8 @@ static bb_need need_of(const bb_panel_plan *plan, bb_index rank, bb_index m, dou
                                             (bb_need){.device_bytes = scoring.device_bytes}));
 }
 
-// dp where the GPU's memory, all of it, has room for it; by what a run and its plan both know.
+// Selects dp if it fits in the total memory of the GPU. Uses only values known to both a run and
+// its plan.
 static bb_status choose_plan(const bb_factor_solver_config *solver, bb_index n, bb_index rank,
                              bb_index m, bb_panel_plan *out)
 {
@@ -357,8 +359,8 @@ static bb_status factor_on_device(bb_rounding_norm *self)
         most_rank(self->problem->part.count, self->modes.count, self->groups.count);
     BB_TRY(choose_plan(self->problem->solver, source.rows, rank, self->most_rows, &plan));
     if (plan.arithmetic == BB_VARIANT_X3) {
-        bb_log_info("rounding in the sweep: its factor of %td x %td is x3, the GPU has no memory "
-                    "for fp64 with a sweep and a score",
+        bb_log_info("rounding in the sweep: its factor of %td x %td is x3, the GPU has too little "
+                    "memory for fp64 with a sweep and a score",
                     plan.n, plan.n);
     }
     BB_TRY(device.create(&source, &plan, &self->device_outcome, &self->panels));
@@ -422,7 +424,7 @@ bb_need bb_rounding_norm_device_need(const bb_factor_solver_config *solver,
     bb_panel_plan plan;
     const bb_index rank = most_rank(extent->part, extent->modes, extent->groups);
     if (choose_plan(solver, extent->n, rank, m, &plan) != BB_OK) {
-        bb_status_clear(); // a GPU that cannot be asked is refused where it is used
+        bb_status_clear(); // a GPU that cannot be queried is refused when it is used
     }
     return need_of(&plan, rank, m, extent->threads);
 }

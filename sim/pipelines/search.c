@@ -46,7 +46,7 @@ static double worse(double first, double second)
     return isnan(first) || isnan(second) ? NAN : fmax(first, second);
 }
 
-// Draws until one fails or is beyond a limit: the candidate is rejected then.
+// Evaluates draws until one fails or exceeds a limit, which rejects the candidate.
 static bb_status evaluate(const bb_search *search, const void *pipeline, bb_search_trial *out)
 {
     bb_status status = BB_OK;
@@ -117,7 +117,7 @@ void bb_search_report(const bb_search *search, const char *unit, const char *res
                       bb_outcome *outcome)
 {
     const bb_search_trial *trial = search->found ? &search->best : &search->nearest;
-    char text[sizeof outcome->detail - 48] = ""; // with the words around it
+    char text[sizeof outcome->detail - 48] = ""; // leaves space for the surrounding text
     if (trial->name[0] != '\0') {
         (void)snprintf(text, sizeof text, "%s, loss %.3g%s%s", trial->name, trial->loss, unit,
                        rest);
@@ -136,15 +136,15 @@ void bb_search_report(const bb_search *search, const char *unit, const char *res
     }
 }
 
-// The step in the middle; -1: none is left.
+// Step in the middle of a bracket; -1: none is left.
 static int middle_of(const bb_search_bracket *bracket)
 {
     return bracket->accepted - bracket->rejected > 1 ? (bracket->rejected + bracket->accepted) / 2
                                                      : -1;
 }
 
-// The step after `last`. The loss goes with the square of the rounding steps, so that a bit is a
-// factor of four. Without a prediction, or after too many, the middle.
+// Step after `last`. The loss is proportional to the square of the rounding step, so one bit
+// changes it by a factor of four. Uses the middle without a prediction, or after too many.
 static int next_step(const bb_search *search, const bb_search_ladder *ladder,
                      const bb_search_bracket *bracket, int last, int trials)
 {
@@ -210,12 +210,12 @@ void bb_slot_table_describe(const bb_slot_table *table, const int *state, char o
     }
 }
 
-// A change of one slot; slot -1: none.
+// Change of one slot; slot -1: none.
 typedef struct change {
     int slot, numbers;
 } change;
 
-// The change that saves most and was not rejected.
+// Change with the largest saving that has not been rejected.
 static change find_change(const bb_search_slots *slots,
                           bool is_rejected[BB_SEARCH_SLOTS][BB_SEARCH_NUMBERS])
 {
@@ -261,8 +261,8 @@ bb_status bb_search_run_slots(bb_search *search, bb_search_slots *slots)
     bool accepted = false;
     BB_REQUIRE(table->slot_count > 0 && table->slot_count <= BB_SEARCH_SLOTS &&
                    table->number_count > 0 && table->number_count <= BB_SEARCH_NUMBERS,
-               BB_INVALID, "%d slots of %d numbers, expected at most %d of %d", table->slot_count,
-               table->number_count, BB_SEARCH_SLOTS, BB_SEARCH_NUMBERS);
+               BB_INVALID, "%d slots with %d formats, expected at most %d with %d",
+               table->slot_count, table->number_count, BB_SEARCH_SLOTS, BB_SEARCH_NUMBERS);
     memset(slots->state, 0, sizeof slots->state);
     slots->change_count = 0;
     BB_TRY(try_state(search, slots, -1, &accepted));
@@ -320,7 +320,8 @@ bb_status bb_search_trials_restore(bb_search_trials *trials, bb_index pipelines,
     BB_TRY(bb_store_read(checkpoint, trials->items, count * (bb_index)sizeof *trials->items));
     for (bb_index i = 0; i < count; ++i) {
         const bb_search_trial *trial = &trials->items[i];
-        unsigned char accepted = 0; // the byte: another one than 0 or 1 is no bool
+        unsigned char accepted =
+            0; // read as a byte, because values other than 0 and 1 are not valid bools
         memcpy(&accepted, &trial->accepted, 1);
         BB_REQUIRE(trial->pipeline >= 0 && trial->pipeline < pipelines && accepted <= 1 &&
                        memchr(trial->name, '\0', sizeof trial->name) != NULL,
@@ -335,11 +336,11 @@ done:
 const char bb_search_title[] = "/search, ao, fringe, reconstructor and wafer with a `max_loss`";
 
 static const bb_output outputs[] = {
-    {"trial", "trial", "1", "index of the trial", .note = "of wafer pass after pass",
+    {"trial", "trial", "1", "index of the trial", .note = "for wafer pass by pass",
      .member = offsetof(bb_search_row, index)},
     {"pipeline", "trial", NULL, "pipeline with the `max_loss`",
      .member = offsetof(bb_search_row, pipeline)},
-    {"accepted", "trial", "1", "1 if no draw is beyond `max_loss`",
+    {"accepted", "trial", "1", "1 if no draw exceeds `max_loss`",
      .member = offsetof(bb_search_row, accepted)},
 };
 

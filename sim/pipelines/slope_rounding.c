@@ -8,7 +8,7 @@
 #include <cblas.h>
 #include <math.h>
 
-enum { ROWS = 32 }; // of a residual that a task adds to
+enum { ROWS = 32 }; // rows of a residual per task
 
 // clang-format off
 static const bb_key keys[] = {
@@ -17,10 +17,10 @@ static const bb_key keys[] = {
      .meaning = "Format that slopes are rounded to; unset, without bits: fp64."},
     {.name = "bits", .kind = BB_KEY_INTEGER, .unit = "bit", .minimum = 2.0, .maximum = 32.0,
      .optional = true, .offset = offsetof(bb_slope_config, bits), .replaces = {"format"},
-     .meaning = "Instead of a format: 2^bits equal steps over a range."},
+     .meaning = "Alternative to a format: 2^bits equal steps over a range."},
     {.name = "range_sigmas", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 1.0, .maximum = 100.0,
      .default_text = "5.0", .offset = offsetof(bb_slope_config, range_sigmas),
-     .meaning = "bits: half of the range over the largest deviation of a slope."},
+     .meaning = "bits: half of the range, in units of the largest standard deviation of a slope."},
 };
 // clang-format on
 const bb_schema bb_slope_schema = BB_SCHEMA("slopes", bb_slope_config, keys);
@@ -35,9 +35,9 @@ bb_status bb_slope_rounding_check(const bb_factor_pipeline *pipeline, bb_index i
 {
     bb_status status = BB_OK;
     const bb_slope_config *slopes = &pipeline->slopes;
-    BB_TRY(bb_study_refuse(counts_steps(slopes) && slopes->format >= 0, config, problems,
-                           "pipelines[%td].slopes: a format and bits, expected one of the two",
-                           index));
+    BB_TRY(bb_study_refuse(
+        counts_steps(slopes) && slopes->format >= 0, config, problems,
+        "pipelines[%td].slopes: both format and bits are given, expected one of them", index));
 done:
     return status;
 }
@@ -52,7 +52,7 @@ double bb_slope_rounding_step(const bb_slope_config *slopes, bb_index n, const d
                                 : 0.0;
 }
 
-// D from the variances, in place.
+// Computes the error variances D from the variances, in place.
 static void find_errors(const bb_slope_config *slopes, bb_index n, double *variances)
 {
     for (bb_index j = 0; j < n; ++j) {

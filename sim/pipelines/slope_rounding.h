@@ -12,16 +12,17 @@
 /// Whether a pipeline's slopes are rounded.
 bool bb_slope_rounding_is_given(const bb_factor_pipeline *pipeline);
 
-/// Adds R D R^T to `cee` [m][m] for r [m][n] of a pipeline, whose filter says which slopes are
-/// rounded; nothing where its slopes are not. Errors: BB_MEMORY, the source's.
+/// Adds R D R^T to `cee` [m][m] for r [m][n]; the pipeline's filter selects the rounded slopes. No
+/// effect if its slopes are not rounded. Errors: BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_slope_rounding_add(bb_factor_storage *storage,
                                            const bb_factor_pipeline *pipeline, bb_index m,
                                            const double *r, double *cee);
 
-/// Step of slopes in bits over a range of the largest of `deviations` [n]; 0 where they are not.
+/// Rounding step of slopes with `bits`, for a range relative to the largest of `deviations` [n]; 0
+/// without `bits`.
 double bb_slope_rounding_step(const bb_slope_config *slopes, bb_index n, const double *deviations);
 
-/// The rules between the keys of `slopes:`. Errors: BB_MEMORY.
+/// Checks the keys of `slopes:` against each other. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_slope_rounding_check(const bb_factor_pipeline *pipeline, bb_index index,
                                              const bb_config *config, bb_problems *problems);
 

@@ -31,7 +31,7 @@ int bb_storage_ladder_trials(const bb_storage_ladder *ladder)
     return trials;
 }
 
-// Ladders along the keys that a storage leaves open, with possible steps; returns how many.
+// Lists ladders with possible steps along the unset keys of a storage; returns their number.
 static bb_index list_open(const bb_codec_config *storage, bb_row_scale scale, bool is_fine,
                           bb_storage_ladder *out)
 {
@@ -46,7 +46,7 @@ static bb_index list_open(const bb_codec_config *storage, bb_row_scale scale, bo
     return count;
 }
 
-// Candidates of a storage in `search.codecs`: itself if it is complete, else its ladders.
+// Lists the candidates of a storage in `search.codecs`: itself if it is complete, else its ladders.
 static bb_index list_given(const bb_product_pipeline *pipeline, const bb_codec_config *storage,
                            bb_storage_ladder *out)
 {
@@ -59,15 +59,15 @@ static bb_index list_given(const bb_product_pipeline *pipeline, const bb_codec_c
     return list_open(storage, scale, false, out);
 }
 
-static bool is_taken(const bb_product_pipeline *pipeline, const bb_storage_ladder *ladder,
-                     int study_device, char sentence[SENTENCE_BYTES])
+static bool is_supported(const bb_product_pipeline *pipeline, const bb_storage_ladder *ladder,
+                         int study_device, char sentence[SENTENCE_BYTES])
 {
     bb_product_pipeline record = *pipeline;
     record.storage = bb_storage_ladder_widest(ladder);
     return bb_product_pipeline_allows(&record, study_device, sentence, SENTENCE_BYTES);
 }
 
-// Ladders of all codecs that the pipeline takes.
+// Lists the ladders of all codecs that the pipeline supports.
 static bb_index list_all(const bb_product_pipeline *pipeline, int study_device,
                          bb_storage_ladder *out)
 {
@@ -80,7 +80,7 @@ static bb_index list_all(const bb_product_pipeline *pipeline, int study_device,
         const bb_index own = list_open(&storage, (bb_row_scale)pipeline->scale, false, ladders);
         for (bb_index i = 0; i < own && count < BB_STORAGE_SEARCH_LADDERS; ++i) {
             out[count] = ladders[i];
-            count += is_taken(pipeline, &ladders[i], study_device, sentence);
+            count += is_supported(pipeline, &ladders[i], study_device, sentence);
         }
     }
     return count;
@@ -114,7 +114,8 @@ bb_product_pipeline bb_storage_search_first(const bb_product_pipeline *pipeline,
     return record;
 }
 
-// One codec of the list: it has ladders or is complete, and the pipeline takes it.
+// Checks a codec of the list: it must have ladders or be complete, and the pipeline must support
+// it.
 static bb_status check_codec(const bb_product_pipeline *pipeline, bb_index index, bb_index codec,
                              int study_device, const bb_config *config, bb_problems *problems)
 {
@@ -129,7 +130,7 @@ static bb_status check_codec(const bb_product_pipeline *pipeline, bb_index index
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s.%s", path, sentence));
         goto done;
     }
-    BB_TRY(bb_study_refuse(!is_taken(pipeline, &ladders[0], study_device, sentence), config,
+    BB_TRY(bb_study_refuse(!is_supported(pipeline, &ladders[0], study_device, sentence), config,
                            problems, "%s: %s", path, sentence));
 done:
     return status;
@@ -173,30 +174,32 @@ bb_status bb_storage_searches_check(const bb_list *pipelines, int study_device,
         BB_TRY(bb_study_refuse(!bb_product_pipeline_searches(&items[p]) &&
                                    items[p].search.codecs.count + items[p].search.stages.count > 0,
                                config, problems,
-                               "pipelines.%td.search: of no effect without "
-                               "pipelines.%td.max_loss, the largest loss in nm",
+                               "pipelines.%td.search: no effect without pipelines.%td.max_loss, "
+                               "the largest loss in nm",
                                p, p));
     }
 done:
     return status;
 }
 
-// Formats of a stage from the fewest bytes on; of equal bytes the coarser first. Beyond: fp64.
+// Formats of a stage by increasing bytes; at equal bytes the coarser first. The step after the last
+// is fp64.
 static const bb_format stage_ladder[] = {BB_FORMAT_BF16, BB_FORMAT_FP16, BB_FORMAT_TF32,
                                          BB_FORMAT_FP32};
 enum { STAGE_STEPS = sizeof stage_ladder / sizeof *stage_ladder };
-static const double stage_share = 0.1; // of max_loss: the storage, which has the bytes, needs most
+static const double stage_share =
+    0.1; // fraction of max_loss for a stage; the storage needs most, because it has most bytes
 
 typedef struct searched searched;
 
-// The search of one of its stages.
+// Search of one stage.
 typedef struct stage_search {
     bb_search search;
     searched *owner;
     int stage;
 } stage_search;
 
-// The search of one pipeline.
+// Search of one pipeline.
 struct searched {
     bb_search search;
     bb_storage_search *all;
@@ -205,28 +208,28 @@ struct searched {
     bb_stage_formats formats[BB_CHAIN_STAGES]; // given or found
 };
 
-// A ladder of a storage, or of a stage, which has its own.
+// Ladder of a storage, or of a stage.
 typedef struct rungs {
     searched *owner;
-    int stage; // -1: a storage
+    int stage; // -1: storage
     bb_storage_ladder ladder;
 } rungs;
 
 struct bb_storage_search {
     const bb_product_pipeline *pipelines;
     const bb_product_pipeline *reference;
-    searched *searches;           // [count]
-    bb_index count;               // of pipelines that are searched
-    rungs *ladders;               // [lane_count], stages first, each in the order of the pipelines
-    bb_search_lane *lanes;        // [lane_count]
-    bb_storage_trial *tried;      // [lane_count] of a pass
-    bb_product_pipeline *records; // [lane_count] of those
+    searched *searches;      // [count]
+    bb_index count;          // number of searched pipelines
+    rungs *ladders;          // [lane_count] stages first, then storages, both in pipeline order
+    bb_search_lane *lanes;   // [lane_count]
+    bb_storage_trial *tried; // [lane_count] trials of a pass
+    bb_product_pipeline *records; // [lane_count] pipelines of those trials
     bb_index lane_count;
-    bb_index stage_count;   // lanes of stages
-    bb_index first, beyond; // lanes that run
+    bb_index stage_count;   // number of lanes of stages
+    bb_index first, beyond; // active lanes
     bb_search_trials *trials;
     const bb_storage_search_task *task;
-    bb_index current; // trial that is read
+    bb_index current; // current trial
     char name[BB_SEARCH_NAME];
 };
 
@@ -280,7 +283,7 @@ static void add_search(bb_storage_search *all, bb_index p)
     all->stage_count = all->lane_count;
 }
 
-// Adds the ladders of its storages.
+// Adds the ladders of a pipeline's storages.
 static void add_storages(bb_storage_search *all, searched *self, int study_device)
 {
     bb_storage_ladder ladders[BB_STORAGE_SEARCH_LADDERS];
@@ -354,7 +357,7 @@ bool bb_storage_search_wanted(const bb_storage_search *search)
     return search->count > 0;
 }
 
-// The candidate of a ladder's step.
+// Candidate of a ladder's step.
 static bb_product_pipeline candidate_of(const bb_storage_search *all, const rungs *ladder, int step)
 {
     bb_product_pipeline record = all->pipelines[ladder->owner->search.pipeline];
@@ -367,7 +370,7 @@ static bb_product_pipeline candidate_of(const bb_storage_search *all, const rung
     return record;
 }
 
-// One pass: a candidate of each ladder that is not done.
+// Computes one pass: a candidate of each unfinished ladder.
 static bb_status compute(void *context)
 {
     bb_status status = BB_OK;
@@ -430,7 +433,7 @@ done:
     return status;
 }
 
-// The stages that were searched, ", heat bf16, rows fp16 in fp32".
+// Describes the searched stages, such as ", heat bf16, rows fp16 in fp32".
 static void describe_stages(const bb_storage_search *all, const searched *self, char *out,
                             size_t bytes)
 {
@@ -470,12 +473,12 @@ bool bb_storage_search_found(const bb_storage_search *all, bb_index pipeline, co
 
 static const bb_output outputs[] = {
     {"storage", "trial", NULL, "storage of the trial",
-     .note = "of wafer and ao; or a stage and its formats, `heat bf16`",
+     .note = "wafer and ao; or a stage and its formats, `heat bf16`",
      .member = offsetof(bb_search_row, candidate)},
-    {"tolerance", "trial", "1", "tolerance_of_range, NaN of storages without one",
-     .note = "of wafer and ao", .member = offsetof(bb_search_row, tolerance)},
-    {"operator_bytes", "trial", "byte", "operator as stored",
-     .note = "of wafer and ao; of a stage its coefficients and results",
+    {"tolerance", "trial", "1", "tolerance_of_range, NaN for storages without one",
+     .note = "wafer and ao", .member = offsetof(bb_search_row, tolerance)},
+    {"operator_bytes", "trial", "byte", "bytes of the operator as stored",
+     .note = "wafer and ao; for a stage its coefficients and results",
      .member = offsetof(bb_search_row, cost)},
 };
 
@@ -489,7 +492,7 @@ bb_status bb_storage_search_publish(const bb_storage_search *search, const bb_ou
                                     results);
 }
 
-// Ladders of a factor pipeline's storage, in fine steps; returns how many.
+// Lists the ladders of a factor pipeline's storage, with fine steps; returns their number.
 static bb_index list_stored(const bb_factor_pipeline *pipeline,
                             bb_storage_ladder out[BB_CODEC_LADDERS])
 {
@@ -535,21 +538,21 @@ bool bb_storage_search_at(const bb_factor_pipeline *pipeline, double step, bb_co
     return false;
 }
 
-// Why a storage cannot be searched, as a sentence.
+// Writes why a storage cannot be searched.
 static void explain(const bb_factor_pipeline *pipeline, char *out, size_t bytes)
 {
     const bb_codec_config *storage = &pipeline->storage;
     char text[SENTENCE_BYTES];
     if (bb_codec_ladder_of(storage, 0) == NULL) {
         (void)snprintf(out, bytes,
-                       "%s has neither bits nor a tolerance to find, expected a codec that has, "
+                       "%s has neither bits nor a tolerance to search, expected a codec with one, "
                        "such as integer or quantiser",
                        bb_codec_name(storage->codec));
     } else if (bb_codec_check(storage, (bb_row_scale)pipeline->row_scale, text, sizeof text)) {
         bb_codec_describe(storage, text, sizeof text);
-        (void)snprintf(out, bytes,
-                       "%s leaves nothing to find, expected it without its bits or tolerance",
-                       text);
+        (void)snprintf(
+            out, bytes,
+            "%s is complete, so there is nothing to search; remove its bits or tolerance", text);
     } else {
         const bb_codec_ladder *ladder = bb_codec_ladder_of(storage, 0);
         const bb_codec_config widest = bb_codec_ladder_storage(ladder, storage, ladder->steps - 1);
@@ -570,22 +573,22 @@ bb_status bb_storage_search_check_factor(const bb_factor_pipeline *pipeline, bb_
                                index, sentence));
     } else if (pipeline->draws > 1 && !bb_codec_has_draws(&pipeline->storage)) {
         BB_TRY(bb_study_refuse(true, config, problems,
-                               "pipelines[%td].draws = %td, expected 1: with max_loss the steps of "
-                               "the storage depend on the rows, and all draws are equal",
+                               "pipelines[%td].draws = %td, expected 1: with max_loss this storage "
+                               "has data-dependent steps, so all draws are identical",
                                index, pipeline->draws));
     }
 done:
     return status;
 }
 
-// State of a search over a factor pipeline's storage.
+// State of a search of a factor pipeline's storage.
 typedef struct storing {
     const bb_factor_search_task *task;
     const bb_evaluation *solved;
     const bb_storage_ladder *ladder;
-    int before;               // steps of the ladders before that one
-    int step;                 // of the candidate, among those of all ladders
-    bb_factor_pipeline level; // the candidate
+    int before;               // number of steps in earlier ladders
+    int step;                 // step of the candidate, counted over all ladders
+    bb_factor_pipeline level; // current candidate
     char name[BB_SEARCH_NAME];
     bb_evaluation tried; // draw 0 of the candidate
     bb_evaluation found;
@@ -655,7 +658,7 @@ bb_status bb_storage_search_run_factor(const bb_factor_search_task *task, bb_eva
         BB_TRY(bb_search_run_ladder(&search, &ladder));
         work.before += ladder.steps;
     }
-    (void)snprintf(rest, sizeof rest, ", %.2f bits a value", work.found.factor.stored_bits);
+    (void)snprintf(rest, sizeof rest, ", %.2f bits per value", work.found.factor.stored_bits);
     bb_search_report(&search, "", search.found ? rest : "", &solved->outcome);
     if (search.found) {
         solved->draws = work.found.draws;

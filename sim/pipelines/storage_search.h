@@ -21,48 +21,49 @@
 #include "precision/codec_ladder.h"
 #include "sim/pipelines/factor_search.h"
 
-// Not included: the constants of physics/wafer clash with those of physics/ao.
+// product_pipeline.h cannot be included, because constants of physics/wafer and physics/ao clash.
 typedef struct bb_product_pipeline bb_product_pipeline;
 
 enum { BB_STORAGE_SEARCH_CODECS = 32, BB_STORAGE_SEARCH_LADDERS = 64 };
-enum { BB_STAGE_SEARCH_TRIALS = 3 }; ///< of a stage at most
+enum { BB_STAGE_SEARCH_TRIALS = 3 }; ///< largest number for a stage
 
-/// Candidates of one codec.
+/// Ladder of candidates of one codec.
 typedef struct bb_storage_ladder {
-    bb_codec_config storage; ///< as given
+    bb_codec_config storage; ///< storage as given
     bb_codec_ladder ladder;  ///< key NULL: the storage is complete, a single step
-    int first;               ///< of the steps that are possible
+    int first;               ///< first possible step
 } bb_storage_ladder;
 
-/// The storage of a step.
+/// Storage of a step.
 bb_codec_config bb_storage_ladder_storage(const bb_storage_ladder *ladder, int step);
 
-/// The storage of the last step.
+/// Storage of the last step.
 bb_codec_config bb_storage_ladder_widest(const bb_storage_ladder *ladder);
 
-/// Trials of a bisection, and so passes, at most.
+/// Largest number of trials, and so of passes, in a bisection.
 int bb_storage_ladder_trials(const bb_storage_ladder *ladder);
 
-/// Ladders of a pipeline; 0 without a search. `out` has BB_STORAGE_SEARCH_LADDERS.
+/// Lists the ladders of a pipeline; 0 without a search. `out` has BB_STORAGE_SEARCH_LADDERS
+/// elements.
 bb_index bb_storage_search_list(const bb_product_pipeline *pipeline, int study_device,
                                 bb_storage_ladder *out);
 
-/// The pipeline with the last step of its first ladder; one without a search as it is.
+/// The pipeline with the last step of its first ladder; unchanged without a search.
 bb_product_pipeline bb_storage_search_first(const bb_product_pipeline *pipeline, int study_device);
 
-/// The rules on product pipelines with max_loss: no storage, codecs that can be searched and that
-/// the pipeline takes. Errors: BB_MEMORY.
+/// Checks product pipelines with max_loss: no storage, and codecs that can be searched and that the
+/// pipeline supports. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_storage_searches_check(const bb_list *pipelines, int study_device,
                                                const bb_config *config, bb_problems *problems);
 
-/// A candidate of a pass.
+/// Candidate of a pass.
 typedef struct bb_storage_trial {
-    bb_index pipeline;                 ///< of the study
-    int stage;                         ///< bb_chain_stage that is tried; -1: the storage
-    const bb_product_pipeline *record; ///< that with the candidate's storage, or with the
-                                       ///< reference's and the stage alone
-    double loss;                       ///< worst of its draws; NaN if one failed
-    double bytes;                      ///< of the operator, or what the stage stores
+    bb_index pipeline;                 ///< index in the study
+    int stage;                         ///< bb_chain_stage to try; -1: the storage
+    const bb_product_pipeline *record; ///< pipeline with the candidate's storage, or the reference
+                                       ///< with only the stage changed
+    double loss;                       ///< largest over its draws; NaN if one failed
+    double bytes;                      ///< bytes of the operator, or of the stage's values
 } bb_storage_trial;
 
 /// Searches of all product pipelines of a study. Opaque, owned by the caller.
@@ -71,14 +72,13 @@ typedef struct bb_storage_search bb_storage_search;
 /// Callbacks of an experiment.
 typedef struct bb_storage_search_task {
     void *context;
-    /// Fills loss and bytes of `count` trials, one pass through the operator.
+    /// Computes loss and bytes of `count` trials in one pass through the operator.
     bb_status (*compute)(void *context, bb_storage_trial *trials, bb_index count);
-    /// Trial number `trial` of the last call becomes the result of a pipeline.
+    /// Adopts trial number `trial` of the last call as the result of a pipeline.
     void (*adopt)(void *context, bb_index trial, bb_index pipeline);
 } bb_storage_search_task;
 
-/// Lists the ladders of bb_product_pipeline `pipelines`, which stay the caller's and in place.
-/// Errors: BB_MEMORY.
+/// Lists the ladders of bb_product_pipeline `pipelines`, which are borrowed. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_storage_search_create(const bb_list *pipelines, int study_device,
                                               bb_storage_search **out);
 void bb_storage_search_destroy(bb_storage_search **search);
@@ -86,12 +86,13 @@ void bb_storage_search_destroy(bb_storage_search **search);
 /// Whether any pipeline is searched.
 bool bb_storage_search_wanted(const bb_storage_search *search);
 
-/// Searches. Errors: those of `compute`.
+/// Runs the search. Errors: those of `compute`.
 BB_CHECKED bb_status bb_storage_search_run(bb_storage_search *search,
                                            const bb_storage_search_task *task);
 
-/// Result of a searched pipeline: its storage and stages into `record` (false if no storage was
-/// found), and the outcome, not_converged or ok with a detail, `unit` as of bb_search_report.
+/// Returns the result of a searched pipeline: its storage and stages in `record` (false if no
+/// storage was found), and the outcome, ok or not_converged with a detail. `unit` as in
+/// bb_search_report.
 bool bb_storage_search_found(const bb_storage_search *search, bb_index pipeline, const char *unit,
                              bb_product_pipeline *record, bb_outcome *outcome);
 
@@ -99,29 +100,29 @@ bool bb_storage_search_found(const bb_storage_search *search, bb_index pipeline,
 BB_CHECKED bb_status bb_storage_search_publish(const bb_storage_search *search,
                                                const bb_output_table *losses, bb_results *results);
 
-/// Candidates and costs, in /search.
+/// Candidates and costs of the storage search, in /search.
 extern const bb_output_table bb_storage_search_outputs;
 
-/// The factor pipeline with the widest storage of its first ladder; one without a search of its
-/// storage as it is.
+/// The factor pipeline with the widest storage of its first ladder; unchanged without a storage
+/// search.
 bb_factor_pipeline bb_storage_search_widest(const bb_factor_pipeline *pipeline);
 
-/// Trials of a factor pipeline at most, times its draws; 0 without a search of its storage.
+/// Largest number of trials of a factor pipeline, times its draws; 0 without a storage search.
 double bb_storage_search_trials(const bb_factor_pipeline *pipeline);
 
-/// The storage of a step, counted over all ladders of a factor pipeline as
-/// bb_factor_report.stored_step; false if there is none.
+/// Storage of a step, counted over all ladders of a factor pipeline as
+/// bb_factor_report.stored_step; false if out of range.
 bool bb_storage_search_at(const bb_factor_pipeline *pipeline, double step, bb_codec_config *out);
 
-/// The rules on a factor pipeline whose storage is searched: a storage with ladders, and draws that
+/// Checks a factor pipeline with a storage search: the storage must have ladders, and draws must
 /// differ. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_storage_search_check_factor(const bb_factor_pipeline *pipeline,
                                                     bb_index index, const bb_config *config,
                                                     bb_problems *problems);
 
-/// Searches for the solution in `solved`, which is ok. Its outcome gets a detail, with the storage
-/// that was found, then also that of `level`, and its draws; without one it is not_converged.
-/// Errors: those of `store`.
+/// Searches a storage for the successful solution in `solved`. Sets the outcome with a detail. With
+/// a result, it is ok, and `level` and the draws are those of the storage found; otherwise it is
+/// not_converged. Errors: those of `store`.
 BB_CHECKED bb_status bb_storage_search_run_factor(const bb_factor_search_task *task,
                                                   bb_evaluation *solved, bb_factor_pipeline *level);
 

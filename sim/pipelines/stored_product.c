@@ -69,7 +69,7 @@ bb_index bb_stored_product_work(const bb_stored_product *self)
     return self->n + self->groups.count;
 }
 
-static void take_means(const bb_stored_product *self, double *x, double *means)
+static void remove_means(const bb_stored_product *self, double *x, double *means)
 {
     const bb_slope_groups *groups = &self->groups;
     for (bb_index k = 0; k < groups->count; ++k) {
@@ -102,7 +102,7 @@ void bb_stored_product_multiply(const void *context, const double *slopes, doubl
     double *means = work + self->n;
     const int m = (int)self->m;
     memcpy(x, slopes, (size_t)self->n * sizeof *x);
-    take_means(self, x, means);
+    remove_means(self, x, means);
     round_slopes(self, x);
     for (bb_index i = 0; self->is_narrow && i < self->m; i += BB_NARROW_SUM_LANES) {
         const bb_index rest = self->m - i;

@@ -11,32 +11,34 @@
 #include "sim/pipelines/factor_storage.h"
 #include "sim/pipelines/narrow_sum.h"
 
-/// Zero-initialise; release with bb_stored_product_release.
+/// Product of a pipeline with rounded slopes and sums. Zero-initialise; release with
+/// bb_stored_product_release.
 typedef struct bb_stored_product {
     bb_index m, n;
     const double *r;        ///< [m][n], borrowed
-    bb_slope_groups groups; ///< borrowed; count 0: means stay
+    bb_slope_groups groups; ///< borrowed; count 0: means are not filtered
     bb_slope_config slopes;
-    double step;    ///< of slopes in bits; 0: none
-    bool is_narrow; ///< sums by `sum`
+    double step;    ///< rounding step of slopes with `bits`; 0: none
+    bool is_narrow; ///< use `sum` for narrow sums
     bb_narrow_sum sum;
-    double *columns; ///< [n][m] R by columns, for narrow sums
+    double *columns; ///< [n][m] transposed R, for narrow sums
     double *sums;    ///< [m][groups] R V
 } bb_stored_product;
 
-/// Whether a pipeline's product is another one than that in fp64.
+/// Whether a pipeline's product differs from that in fp64.
 bool bb_stored_product_is_given(const bb_factor_pipeline *pipeline);
 
-/// For r [m][n] as it decodes, borrowed like the storage. Errors: BB_MEMORY, the source's.
+/// Creates the product for the decoded r [m][n], borrowed like the storage. Errors: BB_MEMORY, the
+/// source's.
 BB_CHECKED bb_status bb_stored_product_create(bb_factor_storage *storage,
                                               const bb_factor_pipeline *pipeline, bb_index m,
                                               const double *r, bb_stored_product *out);
 void bb_stored_product_release(bb_stored_product *self);
 
-/// Doubles of scratch that a product takes.
+/// Number of doubles of workspace for a product.
 bb_index bb_stored_product_work(const bb_stored_product *self);
 
-/// y [m] of slopes [n], `context` a bb_stored_product. Pure but for `work`.
+/// Computes y [m] from slopes [n]; `context` is a bb_stored_product. Writes only `out` and `work`.
 void bb_stored_product_multiply(const void *context, const double *slopes, double *work,
                                 double *out);
 

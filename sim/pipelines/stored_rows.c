@@ -7,16 +7,16 @@
 #include <math.h>
 
 enum {
-    ROWS = 16,     // of a task
-    COLUMNS = 512, // of a task over columns
+    ROWS = 16,     // rows per task
+    COLUMNS = 512, // columns per task
 };
 
-// A loop's operands; those it does not have are NULL.
+// Operands of a loop; unused ones are NULL.
 typedef struct looping {
     bb_index m, n;
     double *r;            // [m][n]
-    const double *values; // [m][n], where r is not written
-    const double *scales; // [n], or [m] of a draw
+    const double *values; // [m][n] input, if r is not written
+    const double *scales; // [n], or [m] for a draw
     const double *sums;   // [m][groups]
     double *stored;       // [m][groups]
     double *lowest;       // [m]
@@ -175,7 +175,7 @@ static bb_status encode_rows(void *context, bb_index begin, bb_index end)
                                         bb_view_matrix(rows, end - begin, work->n));
 }
 
-// A band of a codec that rounds columns is a row.
+// With codecs that round columns, a band is one row.
 bb_status bb_stored_rows_encode(bb_coded_matrix *matrix, const double *r)
 {
     looping work = {.n = bb_coded_matrix_columns(matrix), .values = r, .matrix = matrix};
@@ -205,7 +205,7 @@ bb_status bb_stored_rows_sum(const bb_slope_groups *groups, bb_index m, bb_index
     return bb_thread_ranges(m, ROWS, sum_rows, &work);
 }
 
-static bb_status put_rows(void *context, bb_index begin, bb_index end)
+static bb_status set_rows(void *context, bb_index begin, bb_index end)
 {
     const looping *work = context;
     const bb_slope_groups *groups = work->groups;
@@ -226,10 +226,10 @@ bb_status bb_stored_rows_set_means(const bb_slope_groups *groups, bb_index m, bb
                                    const double *sums, double *r)
 {
     bb_status status = BB_OK;
-    looping work = {.m = m, .n = n, .r = r, .sums = sums, .groups = groups}; // stored: Q V
+    looping work = {.m = m, .n = n, .r = r, .sums = sums, .groups = groups}; // `stored` is Q V
     BB_TRY(BB_ALLOCATE(m * groups->count, &work.stored));
     BB_TRY(bb_stored_rows_sum(groups, m, n, r, work.stored));
-    BB_TRY(bb_thread_ranges(m, ROWS, put_rows, &work));
+    BB_TRY(bb_thread_ranges(m, ROWS, set_rows, &work));
 done:
     BB_RELEASE(&work.stored);
     return status;

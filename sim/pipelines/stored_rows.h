@@ -9,32 +9,32 @@
 #include "precision/coded_matrix.h"
 #include "sim/pipelines/rounding_norm.h"
 
-/// The largest value less the least; NaN counts as nothing. Errors: BB_MEMORY.
+/// Largest minus smallest value; NaN is ignored. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_stored_rows_range(bb_index m, bb_index n, const double *r, double *out);
 
-/// Columns times their scales [n], and over them again.
+/// Multiplies columns by their scales [n], or divides by them.
 BB_CHECKED bb_status bb_stored_rows_multiply(const double *scales, bb_index m, bb_index n,
                                              double *r);
 BB_CHECKED bb_status bb_stored_rows_divide(const double *scales, bb_index m, bb_index n, double *r);
 
-/// Rows times the factors [m] of a draw, and over them again; NULL: as they are.
+/// Multiplies rows by the factors [m] of a draw, or divides by them; NULL: no effect.
 BB_CHECKED bb_status bb_stored_rows_draw(const double *factors, bb_index m, bb_index n, double *r);
 BB_CHECKED bb_status bb_stored_rows_undraw(const double *factors, bb_index m, bb_index n,
                                            double *r);
 
-/// bb_coded_matrix_fix_row of every row, bb_coded_matrix_clip_row by its own of `clips` [m], and
-/// bb_coded_matrix_encode_fixed. Errors: those.
+/// Applies bb_coded_matrix_fix_row to every row, bb_coded_matrix_clip_row with its clip of `clips`
+/// [m], and bb_coded_matrix_encode_fixed. Errors: as there.
 BB_CHECKED bb_status bb_stored_rows_fix(bb_coded_matrix *matrix, const double *r);
 BB_CHECKED bb_status bb_stored_rows_clip(bb_coded_matrix *matrix, const bb_index *clips,
                                          const double *r);
 BB_CHECKED bb_status bb_stored_rows_encode(bb_coded_matrix *matrix, const double *r);
 
-/// R V, `out` [m][groups]: sums of a row over the slopes of each group.
+/// Computes R V, `out` [m][groups]: sums of a row over the slopes of each group.
 BB_CHECKED bb_status bb_stored_rows_sum(const bb_slope_groups *groups, bb_index m, bb_index n,
                                         const double *r, double *out);
 
-/// What multiplies the means, `sums` [m][groups] in fp32, in the place of what Q has there:
-/// Q <- Q P + (R V) V^+. Errors: BB_MEMORY.
+/// Replaces the mean part of Q by that with which the means are multiplied, `sums` [m][groups] in
+/// fp32: Q <- Q P + (R V) V^+. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_stored_rows_set_means(const bb_slope_groups *groups, bb_index m, bb_index n,
                                               const double *sums, double *r);
 

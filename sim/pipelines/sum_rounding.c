@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-    BATCH = BB_NARROW_SUM_LANES, // draws at once
-    ROWS = 8,                    // of R that a task sums
+    BATCH = BB_NARROW_SUM_LANES, // draws per batch
+    ROWS = 8,                    // rows of R per task
 };
 
 bb_status bb_sum_rounding_check(const bb_factor_pipeline *pipeline, bb_index index,
@@ -24,25 +24,25 @@ bb_status bb_sum_rounding_check(const bb_factor_pipeline *pipeline, bb_index ind
                              : pipeline->multiply != (int)BB_FORMAT_FP64  ? "multiply"
                                                                           : NULL;
     BB_TRY(bb_study_refuse(idle != NULL && !bb_narrow_sum_is_given(pipeline), config, problems,
-                           "pipelines[%td].%s: of no effect with accumulate fp64", index, idle));
+                           "pipelines[%td].%s: no effect with accumulate fp64", index, idle));
 done:
     return status;
 }
 
-// One batch of draws.
+// Batch of draws.
 typedef struct drawing {
     const bb_rounding_norm *norm;
     const bb_tile_matrix *factor;
     bb_index n, m;
     bb_index first;  // number of its first draw
     double *normals; // [n][BATCH] z
-    double *slopes;  // [n][BATCH] s = L z, without means where they are filtered
+    double *slopes;  // [n][BATCH] s = L z, after the filter
     const double *r; // [m][n]
     bb_narrow_sum sum;
     double *errors; // [m][BATCH] d
 } drawing;
 
-// Draw d of slope j stands at d n + j of the stream.
+// Draws normal values; draw d of slope j is item d n + j of the stream.
 static bb_status draw_normals(void *context, bb_index begin, bb_index end)
 {
     const drawing *work = context;
@@ -56,7 +56,7 @@ static bb_status draw_normals(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// A row of tiles of L z.
+// Computes a row of tiles of L z.
 static bb_status multiply_tiles(void *context, bb_index begin, bb_index end)
 {
     const drawing *work = context;
@@ -79,7 +79,7 @@ static bb_status multiply_tiles(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// P s: what means have of a factor of P A P + c (I - P) goes.
+// Applies P to s, to remove the component of c (I - P) in a factor of P A P + c (I - P).
 static bb_status filter_means(const drawing *work)
 {
     bb_status status = BB_OK;
@@ -98,7 +98,7 @@ done:
     return status;
 }
 
-// Narrow sums less exact ones.
+// Computes narrow sums minus exact ones.
 static bb_status sum_rows(void *context, bb_index begin, bb_index end)
 {
     const drawing *work = context;

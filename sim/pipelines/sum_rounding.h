@@ -17,18 +17,18 @@
 
 enum { BB_SUM_ROUNDING_DRAWS = 2048 };
 
-/// Adds it to `cee` [m][m] for r [m][n] of a pipeline; nothing where its sums are not narrow. The
-/// same bits at any number of threads. A covariance without a factor sets `outcome`. Errors:
-/// BB_MEMORY, the source's.
+/// Adds the covariance of errors of narrow sums to `cee` [m][m] for r [m][n]; no effect if the
+/// pipeline's sums are not narrow. The bits do not depend on the number of threads. A covariance
+/// that cannot be factored sets `outcome`. Errors: BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_sum_rounding_add(bb_factor_storage *storage,
                                          const bb_factor_pipeline *pipeline, bb_index m,
                                          const double *r, double *cee, bb_outcome *outcome);
 
-/// The rules between `multiply`, `accumulate` and `accumulate_run`. Errors: BB_MEMORY.
+/// Checks `multiply`, `accumulate` and `accumulate_run` against each other. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_sum_rounding_check(const bb_factor_pipeline *pipeline, bb_index index,
                                            const bb_config *config, bb_problems *problems);
 
-/// What it takes beside the factor.
+/// Need in addition to the factor.
 bb_need bb_sum_rounding_need(bb_index n, bb_index m, double threads);
 
 #endif

@@ -115,7 +115,7 @@ def a_breakdown_is_a_result():
 
 
 def what_cannot_be_is_refused():
-    cases = ((2, ["solver.engine=own"], "2 processes would each do all of it"),
+    cases = ((2, ["solver.engine=own"], "each of 2 processes would do all the work"),
              (2, ["solver.grid=3x1"], "solver.grid 3x1 has 3 processes, but 2 were started"),
              (2, ["solver.stall_s=0.5"], "solver.stall_s = 0.5, expected 0 or at least 1"),
              (2, ["solver.grid=two"], "expected auto, or rows and columns"),

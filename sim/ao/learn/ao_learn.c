@@ -33,7 +33,7 @@ static bb_learn_extent measure(const bb_ao_learn_config *learn, const bb_atmosph
         .outer_scale_high_m = range != NULL ? range[1] : atmosphere->outer_scale_m};
 }
 
-// Frames of the guide stars alone.
+// Size of the frames, for the guide stars only.
 static bb_status measure_frames(const bb_ao_study *study, const bb_atmosphere *atmosphere,
                                 const bb_sensor_array *guides, bb_frame_sampler_extent *out)
 {
@@ -50,7 +50,7 @@ done:
     return status;
 }
 
-// The sampler and the covariances of its frames stay through the fit.
+// Adds the need of frames. The sampler and the sample covariances stay in memory during the fit.
 static bb_status add_frames(const bb_ao_study *study, const bb_atmosphere *atmosphere,
                             const bb_sensor_array *guides, double threads, bb_need *need)
 {
@@ -81,7 +81,8 @@ bb_status bb_ao_learn_plan(const bb_ao_study *study, const bb_atmosphere *atmosp
                                  .trials = bb_learn_trials(&extent),
                                  .solves_again = learn->apply,
                                  .need = bb_learn_need(&extent, threads)};
-    if (learn->source == (int)BB_AO_LEARN_PROFILE) { // a triangle of the true Cmm, one thread
+    if (learn->source ==
+        (int)BB_AO_LEARN_PROFILE) { // fills a triangle of the true Cmm with one thread
         const bb_need fill = bb_slope_covariance_fill_need(guides, guides, 1.0);
         out->need = bb_need_together(out->need, bb_need_repeated(fill, 0.5 * out->trials));
     }
@@ -92,7 +93,7 @@ done:
     return status;
 }
 
-// Strength at zenith of the true layers at a height; NaN where there is none.
+// Strength at zenith of the true layers at a height; NaN without a layer there.
 static double true_strength(const bb_atmosphere *atmosphere, double height_m)
 {
     double sum = NAN;
@@ -124,7 +125,7 @@ static const bb_output outputs[] = {
     {"strength_true", "height", "m^(-5/3)",
      "strength of the atmosphere's layer at this height, which the score uses",
      .note = "NaN where it has no layer", .member = offsetof(learned, truth)},
-    {"separation", "height", "1", "share of a layer's covariance that no other layers make",
+    {"separation", "height", "1", "fraction of a layer's covariance not reproduced by other layers",
      .member = offsetof(learned, profile.own)},
     {"r0", "", "m", "learned r0 at 500 nm and zenith, of all layers",
      .member = offsetof(learned, profile.r0_m)},
@@ -137,15 +138,15 @@ static const bb_output outputs[] = {
      .member = offsetof(learned, outer_scale_m)},
     {"residual", "", "1", "norm of the residual of the fit over that of the fitted entries",
      .member = offsetof(learned, profile.residual)},
-    {"condition", "", "1", "condition of the normal matrix of layers of unit norm",
+    {"condition", "", "1", "condition number of the normal matrix, with layers of unit norm",
      .member = offsetof(learned, profile.condition)},
     {"guide_star", "guide_star", "1", "index of the guide star",
      .count = offsetof(learned, profile.sensor_count), .indices = true},
     {"noise_variance", "guide_star", "arcsec^2",
-     "mean variance of a slope beyond turbulence and tilt",
+     "mean variance of a slope in excess of turbulence and tilt",
      .member = offsetof(learned, profile.noise_arcsec2)},
     {"tilt_variance", "guide_star", "arcsec^2", "variance of the unknown tilt of a laser star",
-     .note = "0 of a natural one", .member = offsetof(learned, profile.tilt_arcsec2)},
+     .note = "0 for a natural star", .member = offsetof(learned, profile.tilt_arcsec2)},
 };
 
 static const bb_output_table profile_outputs = {
@@ -208,7 +209,7 @@ done:
     return status;
 }
 
-// Frames from here on, so that those of monte_carlo are others.
+// First frame number, chosen so that frames differ from those of monte_carlo.
 static const uint64_t first_frame = (uint64_t)1 << 32;
 
 struct bb_ao_learning {
@@ -216,7 +217,7 @@ struct bb_ao_learning {
     const bb_tomography *truth;
     bb_factor_problem known; // with the true profile
     bb_learned_profile profile;
-    bb_learned_profile numbers; // the same without its arrays, for checkpoints
+    bb_learned_profile numbers; // copy without the arrays, for checkpoints
     bool applied;
     bb_layer_config *layers; // [profile.layer_count]
     bb_atmosphere_config atmosphere;
@@ -224,7 +225,7 @@ struct bb_ao_learning {
     bb_error_terms_config terms;
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [targets]
-    bb_ao_mcao *mcao;             // NULL: one mirror a target
+    bb_ao_mcao *mcao;             // NULL: every target has its own mirror
     double *noise;                // [n] lower bounds of the variances
 };
 
@@ -287,7 +288,7 @@ static bb_status fit_frames(const bb_ao_study *study, const bb_tomography *probl
     bb_status status = BB_OK;
     bb_frame_sampler *sampler = NULL;
     bb_learn_frames frames = {0};
-    // Slopes of the guide stars are all that is wanted of a frame.
+    // Only the slopes of the guide stars are needed.
     bb_tomography guides = *problem;
     guides.target_count = 0;
     BB_TRY(bb_frame_sampler_create(&guides, &study->monte_carlo, &sampler));
@@ -338,7 +339,7 @@ done:
     return status;
 }
 
-// The arrays of a profile: readers and writers go through the same list.
+// Arrays of a profile; readers and writers use the same list.
 static bb_index list_arrays(const bb_learned_profile *profile, bb_store_piece *pieces)
 {
     const bb_index layers = profile->layer_count * (bb_index)sizeof(double);
@@ -369,7 +370,7 @@ bb_index bb_ao_learning_list(const bb_ao_learning *learning,
     return 1 + list_arrays(&learning->profile, pieces + 1);
 }
 
-static bb_status take_profile(const bb_ao_learn_config *learn, const bb_tomography *problem,
+static bb_status read_profile(const bb_ao_learn_config *learn, const bb_tomography *problem,
                               bb_store *checkpoint, bb_learned_profile *out)
 {
     bb_status status = BB_OK;
@@ -392,13 +393,13 @@ static bb_status take_profile(const bb_ao_learn_config *learn, const bb_tomograp
     BB_TRY(BB_ALLOCATE(numbers.sensor_count, &out->noise_arcsec2));
     BB_TRY(BB_ALLOCATE(numbers.sensor_count, &out->tilt_arcsec2));
     const bb_index count = list_arrays(out, arrays);
-    BB_TRY(bb_store_read_list(checkpoint, arrays, count)); // into the arrays made above
+    BB_TRY(bb_store_read_list(checkpoint, arrays, count)); // into the arrays allocated above
 done:
     return status;
 }
 
-// The tomography of the learned profile. Of the error terms, which are the score's, it knows what
-// truth sensors do not see.
+// Creates the tomography of the learned profile. Of the error terms it includes only turbulence
+// that truth sensors do not measure; the others belong to the score.
 static bb_status create_problem(const bb_ao_config *physics, bb_ao_learning *l)
 {
     bb_status status = BB_OK;
@@ -421,7 +422,7 @@ static bb_status create_problem(const bb_ao_config *physics, bb_ao_learning *l)
         (bb_error_terms_config){.fitting = physics->error_terms->fitting,
                                 .fitting_coefficient = physics->error_terms->fitting_coefficient};
     l->physics.error_terms = &l->terms;
-    l->physics.mirror_count = 0; // the true problem has them
+    l->physics.mirror_count = 0; // mirrors belong to the true problem
     BB_TRY(bb_tomography_create(&l->physics, (bb_lgs_tilt)l->study->solver.lgs_tilt, &l->problem));
     BB_TRY(BB_ALLOCATE(targets, &l->ctm));
     for (bb_index t = 0; t < targets; ++t) {
@@ -447,13 +448,14 @@ static void announce(const bb_ao_learning *l)
 {
     const bb_learned_profile *profile = &l->profile;
     if (profile->outcome.kind != BB_OUTCOME_OK) {
-        bb_log_warning("nothing was learned: %s", profile->outcome.detail);
+        bb_log_warning("learning failed: %s", profile->outcome.detail);
         return;
     }
     bb_log_info("learned %td layer(s): r0 %.4g m, outer scale %.4g m, residual %.2g",
                 profile->layer_count, profile->r0_m, profile->outer_scale_m, profile->residual);
     if (profile->outer_scale_bounded) {
-        bb_log_warning("the learned outer scale, %.4g m, is an end of learn.outer_scale_range_m",
+        bb_log_warning("the learned outer scale, %.4g m, is a limit of learn.outer_scale_range_m; "
+                       "widen the range",
                        profile->outer_scale_m);
     }
 }
@@ -493,7 +495,7 @@ static bb_status start(void *all, bb_results *results)
     learning->applied = study->learn.apply;
     BB_TRY(work->resumed == NULL
                ? fit(study, physics, problem, &learning->profile)
-               : take_profile(&study->learn, problem, work->resumed, &learning->profile));
+               : read_profile(&study->learn, problem, work->resumed, &learning->profile));
     learning->numbers = learning->profile;
     drop_arrays(&learning->numbers);
     announce(learning);
@@ -551,8 +553,8 @@ done:
     return status;
 }
 
-// Learns before pipelines are solved, and points what they solve at the covariances of the learned
-// profile; then solves the reference with the true one, too, and publishes the loss by learning.
+// Learns the profile before pipelines are solved, and sets its covariances in their problem.
+// Afterwards solves the reference with the true profile too, and publishes the loss from learning.
 const bb_part bb_ao_learning_part = {
     .name = "learning",
     .wanted = wanted,

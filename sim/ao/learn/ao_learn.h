@@ -12,37 +12,37 @@
 #include "sim/ao/ao_study.h"
 #include "sim/output/checkpoint.h"
 
-/// All 0 where nothing is learned.
+/// Plan of the learning; all 0 without it.
 typedef struct bb_ao_learn_planned {
-    double layers;     ///< fitted
-    double trials;     ///< outer scales that the layers are made for
-    bool solves_again; ///< applied: the reference is solved and scored with the true profile, too
+    double layers;     ///< number fitted
+    double trials;     ///< outer scales tried; the layers are computed for each
+    bool solves_again; ///< learn.apply: the reference is solved and scored with the true profile,
+                       ///< too
     bb_need need;
 } bb_ao_learn_planned;
 
-/// `atmosphere` and `guides` as the study has them. Errors: bb_screen_size_for's.
+/// Plans the learning; `atmosphere` and `guides` are the study's. Errors: bb_screen_size_for's.
 BB_CHECKED bb_status bb_ao_learn_plan(const bb_ao_study *study, const bb_atmosphere *atmosphere,
                                       const bb_sensor_array *guides, double threads,
                                       bb_ao_learn_planned *out);
 
 typedef struct bb_ao_learning bb_ao_learning;
 
-/// Opens the covariance that a study learns from, if it learns from a file, as a run would: shape
-/// and unit, no values. Errors: bb_matrix_file_open's, BB_INVALID (another unit, or not one of
-/// the guide stars' `slopes`).
+/// Opens the covariance file that a study learns from, if any, and checks its shape and unit but
+/// not its values. Errors: bb_matrix_file_open's, BB_INVALID (wrong unit, or size other than the
+/// guide stars' `slopes`).
 BB_CHECKED bb_status bb_ao_learning_check(const bb_ao_learn_config *learn, bb_index slopes);
 
 void bb_ao_learning_destroy(bb_ao_learning **learning);
 
 enum { BB_AO_LEARNING_PIECES = 7 };
 
-/// What a checkpoint has to keep of what was learned; returns how many pieces, 0 without
-/// `learning`.
+/// Lists the pieces of the learning for a checkpoint; returns their number, 0 without `learning`.
 bb_index bb_ao_learning_list(const bb_ao_learning *learning,
                              bb_store_piece pieces[BB_AO_LEARNING_PIECES]);
 
-/// Where nothing could be learned that was to be applied, no evaluation stands: its outcome is that
-/// of the learning.
+/// If the profile to apply could not be learned, copies the outcome of the learning to the
+/// evaluation.
 void bb_ao_learning_apply_outcome(const bb_ao_learning *learning, bb_ao_evaluation *evaluation);
 
 #endif

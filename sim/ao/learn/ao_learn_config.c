@@ -14,25 +14,23 @@ static const bb_key keys[] = {
      "atmosphere."},
     {.name = "covariance", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_optional_schema,
      .offset = offsetof(bb_ao_learn_config, covariance),
-     .meaning = "The covariance of all slopes in arcsec^2, ordered as /operators/Cmm."},
+     .meaning = "Covariance of all slopes in arcsec^2, ordered as /operators/Cmm."},
     {.name = "heights_m", .kind = BB_KEY_DOUBLES, .unit = "m", .minimum = 0.0, .maximum = 1.0e5,
      .optional = true, .offset = offsetof(bb_ao_learn_config, heights_m),
      .meaning = "Heights of the learned layers, at zenith; unset: heights of the atmosphere's layers."},
     {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 32.0, .maximum = 1.0e6,
      .default_text = "1000", .offset = offsetof(bb_ao_learn_config, frames),
-     .meaning = "Independent frames of source frames, rounded up to 16 equal batches."},
+     .meaning = "Number of independent frames with source frames, rounded up to 16 equal batches."},
     {.name = "outer_scale_range_m", .kind = BB_KEY_DOUBLES, .unit = "m", .minimum = 0.1,
      .maximum = 1.0e4, .optional = true,
      .offset = offsetof(bb_ao_learn_config, outer_scale_range_m),
-     .meaning = "Least and largest outer scale that is searched; unset: that of the atmosphere is "
-                "known."},
+     .meaning = "Smallest and largest outer scale to search; unset: that of the atmosphere, taken as known."},
     {.name = "separation", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 1.0e-6, .maximum = 1.0,
      .default_text = "0.01", .offset = offsetof(bb_ao_learn_config, separation),
-     .meaning = "Least share of a layer's covariance that no other layers make; below it nothing "
-                "is learned, and the layer is named."},
+     .meaning = "Smallest accepted fraction of a layer's covariance not reproduced by other layers; learning fails below it and names the layer."},
     {.name = "apply", .kind = BB_KEY_BOOLEAN, .default_text = "true",
      .offset = offsetof(bb_ao_learn_config, apply),
-     .meaning = "Makes the reconstructors with the learned profile; the score keeps the true one."},
+     .meaning = "Computes the reconstructors with the learned profile; the score uses the true one."},
 };
 // clang-format on
 const bb_schema bb_ao_learn_schema = BB_SCHEMA("learn", bb_ao_learn_config, keys);
@@ -58,9 +56,10 @@ bb_status bb_ao_learn_config_check(const bb_ao_learn_config *learn, const bb_con
         BB_TRY(bb_problems_add(problems, place,
                                "learn.outer_scale_range_m has %td value(s), expected two", ends));
     } else if (ends == 2 && !(range[0] < range[1])) {
-        BB_TRY(bb_problems_add(problems, place,
-                               "learn.outer_scale_range_m = [%g, %g]: expected the least first",
-                               range[0], range[1]));
+        BB_TRY(bb_problems_add(
+            problems, place,
+            "learn.outer_scale_range_m = [%g, %g]: expected the smaller value first", range[0],
+            range[1]));
     }
 done:
     return status;

@@ -9,27 +9,27 @@
 
 typedef enum bb_ao_learn_source {
     BB_AO_LEARN_OFF,
-    BB_AO_LEARN_COVARIANCE_FILE, ///< the user's
+    BB_AO_LEARN_COVARIANCE_FILE, ///< supplied by the user
     BB_AO_LEARN_FRAMES,          ///< sample covariance of random frames
-    BB_AO_LEARN_PROFILE,         ///< analytic, of the atmosphere
+    BB_AO_LEARN_PROFILE,         ///< analytic covariance of the atmosphere
 } bb_ao_learn_source;
 
 typedef struct bb_ao_learn_config {
     int source;                  ///< bb_ao_learn_source
     bb_matrix_place covariance;  ///< n x n slopes, arcsec^2
-    bb_list heights_m;           ///< of double, at zenith; none: those of the atmosphere
-    bb_index frames;             ///< that are drawn
-    bb_list outer_scale_range_m; ///< of double, two; none: that of the atmosphere is known
+    bb_list heights_m;           ///< of double, at zenith; empty: those of the atmosphere
+    bb_index frames;             ///< number of frames
+    bb_list outer_scale_range_m; ///< of double, two; empty: that of the atmosphere, taken as known
     double separation;
     bool apply;
 } bb_ao_learn_config;
 
 extern const bb_schema bb_ao_learn_schema;
 
-/// Word of a source.
+/// Name of a source.
 const char *bb_ao_learn_source_name(int source);
 
-/// The rules between keys. Errors: BB_MEMORY.
+/// Checks the keys against each other. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_learn_config_check(const bb_ao_learn_config *learn,
                                               const bb_config *config, bb_problems *problems);
 

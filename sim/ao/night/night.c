@@ -20,7 +20,7 @@
 
 #include <math.h>
 
-// Targets whose reconstructors a night solves: one where each has its own.
+// Targets solved in a night: one where each has its own reconstructor.
 static bb_index solved_targets(const bb_ao_study *study)
 {
     const bool alone = study->correction == (int)BB_AO_CORRECTION_MOAO ||
@@ -28,8 +28,9 @@ static bb_index solved_targets(const bb_ao_study *study)
     return alone ? 1 : study->targets.count;
 }
 
-// Recipes and passes of a night whose latencies, where they are measured, are 0: measured ones part
-// the uses of pipelines, up to as many times as there are pipelines.
+// Counts recipes and passes of a night, with measured latencies taken as 0. Measured latencies
+// separate the uses of pipelines, so the true count may be up to the number of pipelines times
+// larger.
 static bb_status count_work(const bb_ao_study *study, bb_night_planned *out)
 {
     bb_status status = BB_OK;
@@ -54,7 +55,7 @@ done:
     return status;
 }
 
-// One recipe's reconstructors, pipeline after pipeline, kept together.
+// Need of one recipe: reconstructors of all pipelines, solved in turn and kept.
 static bb_status plan_recipe(const bb_ao_study *study, const bb_factor_extent *solved,
                              bb_index stored_rows, bb_need *out)
 {
@@ -62,7 +63,7 @@ static bb_status plan_recipe(const bb_ao_study *study, const bb_factor_extent *s
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     *out = (bb_need){0};
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        bb_factor_pipeline once = pipelines[p]; // its plain draw
+        bb_factor_pipeline once = pipelines[p]; // draw 0 only
         double operator_bytes;
         bb_need solving;
         once.draws = 1;
@@ -76,8 +77,8 @@ done:
     return status;
 }
 
-// Need of stored commands and narrow sums in a pass: their truth, and slopes drawn by a factor of
-// the sample's Cmm.
+// Need of stored commands and narrow sums in a pass: their truth covariance, and slopes drawn from
+// a factor of the sample's Cmm.
 static bb_need storage_need(const bb_ao_study *study, const bb_pupil *pupil, bb_index lenslets,
                             const bb_factor_extent *solved, double rows)
 {
@@ -103,7 +104,7 @@ static bb_need storage_need(const bb_ao_study *study, const bb_pupil *pupil, bb_
     return bb_need_in_turn(truth, sums);
 }
 
-// One pass: the estimates of all pipelines at one sample.
+// Need of one pass, which scores the estimates of all pipelines at one sample.
 static bb_need pass_need(const bb_ao_study *study, const bb_ao_config *physics,
                          const bb_factor_extent *solved, double rows)
 {
@@ -183,14 +184,14 @@ bb_status bb_night_plan_print(const bb_night_planned *planned, bb_plan *plan)
         goto done;
     }
     BB_TRY(bb_plan_add(plan, "night",
-                       "%.0f samples of %.0f layers, %.0f profiles solved, scored %.0f times",
+                       "%.0f samples of %.0f layers, %.0f profiles solved, %.0f passes of scoring",
                        planned->samples, planned->layers, planned->recipes, planned->passes));
     if (planned->held_bytes > 0.0) {
-        BB_TRY(
-            bb_plan_add(plan, "layers held", "%.1f MB of covariances", 1e-6 * planned->held_bytes));
+        BB_TRY(bb_plan_add(plan, "cached layers", "%.1f MB of covariances",
+                           1e-6 * planned->held_bytes));
     } else {
-        BB_TRY(bb_plan_add(plan, "layers held",
-                           "none: over %.1f GB, so that each is computed anew in every profile",
+        BB_TRY(bb_plan_add(plan, "cached layers",
+                           "none: over %.1f GB, each layer is recomputed for every profile",
                            1e-9 * BB_LAYER_TOMOGRAPHY_HELD_BYTES));
     }
 done:
@@ -201,7 +202,7 @@ static const char title[] = "/night, ao with a `night.source`";
 
 static const bb_output profile_rows[] = {
     {"pipeline", "pipeline", NULL, .long_name = "name of the pipeline"},
-    {"policy", "policy", NULL, .long_name = "what reconstructors are made of"},
+    {"policy", "policy", NULL, .long_name = "policy: profile used for the reconstructors"},
     {"time", "time", "min", .long_name = "scored sample, from the night's start"},
     {"layer", "layer", "1", .long_name = "index of the layer"},
     {"height", "layer", "m", .long_name = "height of the layer at zenith", .coordinate = true},
@@ -211,9 +212,10 @@ static const bb_output profile_rows[] = {
     {"r0", "time", "m", .long_name = "r0 at 500 nm and zenith, of all layers"},
     {"strehl_moment", "pipeline, time", "1",
      .long_name = "Strehl ratio with the reconstructor of the moment",
-     .note = "of the true profile"},
+     .note = "with the true profile"},
     {"precision_loss", "pipeline", "1",
-     .long_name = "mean loss of the reconstructor of the moment to the reference's of the moment"},
+     .long_name =
+         "mean loss of the pipeline's reconstructor of the moment relative to the reference's"},
 };
 
 static const bb_output_table profile_outputs = {
@@ -221,27 +223,27 @@ static const bb_output_table profile_outputs = {
 
 // clang-format off
 #define SCORES(is_measured)                                                                        \
-    {"latency", "pipeline", "s", .long_name = "from a profile to the reconstructor in use",        \
+    {"latency", "pipeline", "s", .long_name = "time from a profile to the reconstructor in use",        \
      .measured = (is_measured)},                                                                   \
     {"strehl", "pipeline, policy, time", "1",                                                      \
      .long_name = "Strehl ratio with the reconstructor in use", .measured = (is_measured)},        \
     {"staleness_loss", "pipeline, policy", "1",                                                    \
-     .long_name = "mean loss of the reconstructor in use to the pipeline's own of the moment",     \
-     .note = "with precision_loss the loss to the reference's of the moment",                     \
+     .long_name = "mean loss of the reconstructor in use relative to the pipeline's own of the moment",     \
+     .note = "adding precision_loss gives the loss relative to the reference's of the moment",                     \
      .measured = (is_measured)},                                                                   \
     {"worst_staleness_loss", "pipeline, policy", "1",                                              \
-     .long_name = "largest of those over the samples", .measured = (is_measured)},                 \
+     .long_name = "largest staleness loss over the samples", .measured = (is_measured)},                 \
     {"failed", "pipeline, policy", "1",                                                            \
-     .long_name = "samples that have no Strehl ratio, which means leave out",                      \
+     .long_name = "samples without a Strehl ratio, excluded from means",                      \
      .measured = (is_measured)}
 
 #define AGES(is_measured)                                                                          \
-    {"age", "age", "min", .long_name = "age of the data beyond the latency"},                      \
+    {"age", "age", "min", .long_name = "additional age of the data, beyond the latency"},                      \
     {"aged_loss", "pipeline, policy, age", "1",                                                    \
      .long_name = "mean staleness loss with data of this age at every sample",                     \
      .measured = (is_measured)},                                                                   \
     {"worst_aged_loss", "pipeline, policy, age", "1",                                              \
-     .long_name = "largest of those over the samples", .measured = (is_measured)}
+     .long_name = "largest aged loss over the samples", .measured = (is_measured)}
 
 static const bb_output given_rows[] = {SCORES(false)};
 static const bb_output measured_rows[] = {SCORES(true)};
@@ -260,16 +262,16 @@ static const bb_output_table given_age_outputs = {
     BB_OUTPUT_ROWS(given_ages)};
 static const bb_output_table measured_outputs = {
     .title = title,
-    .when = "Without `night.latency_s`, which is measured then:",
+    .when = "Without `night.latency_s`, when it is measured:",
     .group = "night",
     BB_OUTPUT_ROWS(measured_rows)};
 static const bb_output_table measured_age_outputs = {
     .title = title,
-    .when = "Without `night.latency_s`, and with `night.ages_minutes`:",
+    .when = "Without `night.latency_s`, with `night.ages_minutes`:",
     .group = "night",
     BB_OUTPUT_ROWS(measured_ages)};
 
-// Losses over the samples that have both Strehl ratios.
+// Losses over the samples with both Strehl ratios.
 typedef struct losses {
     double mean, worst, failed;
 } losses;
@@ -351,7 +353,7 @@ done:
     return status;
 }
 
-// Numbers over pipelines and policies.
+// Publishes losses over pipelines and policies.
 static bb_status publish_losses(const bb_output_table *table, const bb_night_scores *scores,
                                 bb_index reference, bb_results *results)
 {
@@ -434,22 +436,22 @@ done:
 
 typedef struct night {
     const bb_ao_study *study;
-    const bb_ao_evaluation *evaluations; // [pipelines] of the study
+    const bb_ao_evaluation *evaluations; // [pipelines] evaluations of the study
     bb_index pipeline_count, target_count;
     bool on_device;
-    double *mask; // of the pupil, NULL: the annulus
+    double *mask; // pupil mask, NULL: annulus
     bb_ao_config physics;
     bb_profile_series series;
     bb_night_profiles profiles;
     bb_layer_tomography *layers;
-    bb_tomography *problem;       // of the profile at hand
-    const bb_matrix_source **ctm; // [targets] of it
+    bb_tomography *problem;       // for the current profile
+    const bb_matrix_source **ctm; // [targets] of `problem`
     double *strength, *wind;      // [layers]
     double *latency_s;            // [pipelines]
     bb_night_scores scores;
     bb_night_use *uses;
     bb_index use_count;
-    bb_ao_evaluation *solved; // [pipelines] of the recipe at hand
+    bb_ao_evaluation *solved; // [pipelines] for the current recipe
 } night;
 
 static void release_solved(night *self)
@@ -475,7 +477,7 @@ static void finish(night *self)
     BB_RELEASE(&self->mask);
 }
 
-// Given latency, or the time of this run's solve.
+// Latency of the key, or the time of this run's solve.
 static double latency_of(const night *self, bb_index pipeline)
 {
     const bb_list *given = &self->study->night.latency_s;
@@ -518,7 +520,7 @@ done:
     return status;
 }
 
-// The problem of the profile at hand as what is factored.
+// Factor problem of the current profile.
 static bb_factor_problem pose(const night *self, const double *noise)
 {
     const bb_tilt_vectors *tilts = &self->problem->tilts;
@@ -548,7 +550,7 @@ done:
     return status;
 }
 
-// The reconstructors of one recipe: those of the pipelines in uses [first, end).
+// Solves one recipe, for the pipelines in uses [first, end).
 static bb_status solve_recipe(night *self, bb_index first, bb_index end)
 {
     bb_status status = BB_OK;
@@ -586,8 +588,8 @@ static bool has_estimate(const night *self, bb_index p)
     return self->solved[p].r != NULL && self->solved[p].common.outcome.kind == BB_OUTCOME_OK;
 }
 
-// Estimates of the recipe at hand that uses [first, end) of one sample ask for, each pipeline once,
-// though several policies may.
+// Lists the estimates of the current recipe for uses [first, end) of one sample, each pipeline
+// once, even if several policies use it.
 static bb_index list_estimates(night *self, bb_index first, bb_index end,
                                bb_ao_evaluation **estimates)
 {
@@ -602,7 +604,7 @@ static bb_index list_estimates(night *self, bb_index first, bb_index end,
     return count;
 }
 
-// Strehl ratios in the turbulence of the sample.
+// Computes Strehl ratios in the turbulence of the sample.
 static bb_status score_sample(night *self, bb_index first, bb_index end)
 {
     bb_status status = BB_OK;
@@ -628,7 +630,7 @@ static bb_status score_sample(night *self, bb_index first, bb_index end)
     for (bb_index e = 0; e < count; ++e) {
         of_estimates[e] = strehls + e * directions;
     }
-    scoring.whole.study = NULL; // layers of a night may have outer scales of their own
+    scoring.whole.study = NULL; // layers of a night may each have their own outer scale
     BB_TRY(bb_ao_scoring_strehls(&scoring, estimates, count, 1, 1, of_estimates));
     for (bb_index i = first; i < end; ++i) {
         for (bb_index e = 0; e < count; ++e) {
@@ -644,7 +646,7 @@ done:
     return status;
 }
 
-// Recipe by recipe, and sample by sample of each.
+// Runs all uses by recipe, and by sample within a recipe.
 static bb_status run_uses(night *self)
 {
     bb_status status = BB_OK;
@@ -699,7 +701,7 @@ static bb_status run(void *all, bb_results *results)
                   .pipeline_count = study->pipelines.count,
                   .target_count = solved_targets(study)};
     BB_TRY(start(work->problem, &self));
-    bb_log_info("a night of %td sample(s) of %td layer(s), %td use(s) of reconstructors",
+    bb_log_info("night: %td sample(s) of %td layer(s), %td use(s) of reconstructors",
                 bb_night_config_samples(&study->night), self.series.layer_count, self.use_count);
     BB_TRY(run_uses(&self));
     BB_TRY(publish_night(study, &self.series, self.latency_s, &self.scores, results));
@@ -708,8 +710,8 @@ done:
     return status;
 }
 
-// The night, with the pipelines of the study: their evaluations give the method, the device and the
-// time of a solve.
+// The night with the study's pipelines, whose evaluations give the method, the device and the time
+// of a solve.
 const bb_part bb_night_part = {
     .name = "night",
     .wanted = wanted,

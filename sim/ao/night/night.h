@@ -10,23 +10,23 @@
 #include "sim/pipelines/factor_plan.h"
 #include "sim/run/plan.h"
 
-/// Zero without a night.
+/// Plan of a night; all zero without one.
 typedef struct bb_night_planned {
-    double samples, layers; ///< of the night
-    double recipes;         ///< profiles whose reconstructors are made
-    double passes;          ///< over Cmm, for the score of one recipe at one sample
-    double held_bytes;      ///< of the layers' covariances; 0: they are filled anew every time
+    double samples, layers; ///< numbers of the night
+    double recipes;         ///< profiles solved
+    double passes;          ///< passes over Cmm, each scoring one recipe at one sample
+    double held_bytes;      ///< cached covariances of the layers; 0: refilled every time
     double output_bytes;
     bb_need need;
 } bb_night_planned;
 
-/// `solved` is what the study solves, `rows` the slopes of its largest truth sensor. Errors:
-/// BB_MEMORY.
+/// Plans a night. `solved` is the extent of the study's solves, `rows` the slopes of its largest
+/// truth sensor. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_night_plan(const bb_ao_study *study, const bb_ao_config *physics,
                                    const bb_factor_extent *solved, double rows, double threads,
                                    bb_night_planned *out);
 
-/// Adds the line of a night to a plan, nothing without one. Errors: BB_MEMORY.
+/// Adds the lines of a night to a plan; no effect without one. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_night_plan_print(const bb_night_planned *planned, bb_plan *plan);
 
 #endif

@@ -18,7 +18,7 @@ enum { MOST_SAMPLES = 10000 };
 // clang-format off
 static const bb_key layer_keys[] = {
     {.name = "time_s", .kind = BB_KEY_DOUBLE, .unit = "s", .minimum = 0.0, .maximum = 1.0e6,
-     .offset = offsetof(bb_night_layer_config, time_s), .meaning = "When, from the night's start."},
+     .offset = offsetof(bb_night_layer_config, time_s), .meaning = "Time from the start of the night."},
     {.name = "height_m", .kind = BB_KEY_DOUBLE, .unit = "m", .minimum = 0.0, .maximum = 100.0e3,
      .offset = offsetof(bb_night_layer_config, height_m),
      .meaning = "Height of the layer above the pupil, at zenith."},
@@ -46,40 +46,35 @@ static const bb_schema layer_schema = BB_SCHEMA("layers", bb_night_layer_config,
 static const bb_key keys[] = {
     {.name = "source", .kind = BB_KEY_CHOICE, .choices = source_names, .default_text = "off",
      .offset = offsetof(bb_night_config, source),
-     .meaning = "Where profiles come from: off, no night; walk, strengths of the atmosphere's "
-                "layers as random processes; drift, between two shipped profiles; file, layers."},
+     .meaning = "Source of the profiles: off, no night; walk, strengths of the atmosphere's layers as random processes; drift, between two built-in profiles; file, layers."},
     {.name = "from", .kind = BB_KEY_CHOICE, .choices = bb_profile_names, .optional = true,
      .offset = offsetof(bb_night_config, first_profile),
      .meaning = "drift: the profile at the start, with its own r0."},
     {.name = "to", .kind = BB_KEY_CHOICE, .choices = bb_profile_names, .optional = true,
      .offset = offsetof(bb_night_config, last_profile),
-     .meaning = "drift: the profile at the end; strengths between are mixed linearly."},
+     .meaning = "drift: the profile at the end; strengths are interpolated linearly in between."},
     {.name = "layers", .kind = BB_KEY_RECORDS, .schema = &layer_schema, .tabular = true,
      .optional = true, .offset = offsetof(bb_night_config, layers),
-     .meaning = "file: a row a layer and time, as a list or as a CSV file with these columns; "
-                "mixed linearly between times, a layer is absent at times without a row of it."},
+     .meaning = "file: one row per layer and time, as a list or as a CSV file with these columns; interpolated linearly in time, a layer is absent at times without a row for it."},
     POSITIVE(walk_deviation, "1", 5.0, "0.6", "walk: standard deviation of ln strength."),
     POSITIVE(walk_minutes, "min", 1.0e5, "30.0",
-             "walk: time after which the correlation of ln strength has fallen to 1/e."),
+             "walk: time after which the autocorrelation of ln strength has fallen to 1/e."),
     POSITIVE(hours, "h", 24.0, "4.0", "Length of the night."),
     POSITIVE(sample_minutes, "min", 1440.0, "2.0",
-             "Time between two samples: of the mean profile, and of the score."),
-    OPTIONAL(scored_hours, "h", 24.0, "The last hours, which are scored; unset: all of them."),
+             "Sampling interval of the mean profile and of the score."),
+    OPTIONAL(scored_hours, "h", 24.0, "Length of the scored final part of the night; unset: the whole night."),
     OPTIONAL(cadence_minutes, "min", 1440.0,
-             "Time between two reconstructors; unset: sample_minutes."),
+             "Interval between reconstructor updates; unset: sample_minutes."),
     {.name = "latency_s", .kind = BB_KEY_DOUBLES, .unit = "s", .minimum = 0.0, .maximum = 86400.0,
      .optional = true, .offset = offsetof(bb_night_config, latency_s),
-     .meaning = "From a profile to the reconstructor in use, one for all pipelines or one each; "
-                "unset: the seconds that the solve of this run took, which differ from run to run."},
+     .meaning = "Time from a profile to the reconstructor in use, one for all pipelines or one each; unset: the measured solve time of this run, which varies between runs."},
     {.name = "policies", .kind = BB_KEY_CHOICES, .choices = bb_night_policy_names,
      .minimum_count = 1, .default_text = "[snapshot, mean, shrink]",
      .offset = offsetof(bb_night_config, policies),
-     .meaning = "Profiles of reconstructors: the newest, the mean, or the newest "
-     "weighted towards the mean with age."},
+     .meaning = "Profile used for a reconstructor: the newest, the mean, or the newest weighted towards the mean with age."},
     {.name = "mean", .kind = BB_KEY_CHOICE, .choices = mean_names, .default_text = "past",
      .offset = offsetof(bb_night_config, mean),
-     .meaning = "The mean profile: of all samples until then, or, in hindsight, of all that are "
-                "scored."},
+     .meaning = "Mean profile: of all samples so far, or, in hindsight, of all scored samples."},
     OPTIONAL(shrink_minutes, "min", 1.0e5,
              "shrink: age at which the weight of a profile has fallen to 1/e; unset: walk_minutes."),
     {.name = "ages_minutes", .kind = BB_KEY_DOUBLES, .unit = "min", .minimum = 0.0,
@@ -88,8 +83,7 @@ static const bb_key keys[] = {
      "reported separately."},
     {.name = "learning_frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0,
      .maximum = 1.0e9, .default_text = "0", .offset = offsetof(bb_night_config, learning_frames),
-     .meaning = "Frames that each profile is learned from: strengths are off by 0.05 sqrt(480 / "
-                "frames), as normal errors of their logarithm; 0: they are known."},
+     .meaning = "Number of frames from which each profile is learned: strengths get relative errors of 0.05 sqrt(480 / frames), normal in their logarithm; 0: exact."},
 };
 // clang-format on
 const bb_schema bb_night_schema = BB_SCHEMA("night", bb_night_config, keys);
@@ -111,7 +105,7 @@ double bb_night_config_cadence_s(const bb_night_config *night)
     return 60.0 * (isnan(night->cadence_minutes) ? night->sample_minutes : night->cadence_minutes);
 }
 
-// Layers of a shipped profile or of the study's atmosphere, at zenith.
+// Adds the layers of a built-in profile or of the study's atmosphere, at zenith.
 static bb_status add_profile(const bb_atmosphere_config *config, const bb_list *winds,
                              double time_s, bb_profile_row *rows, bb_index *count)
 {
@@ -208,7 +202,7 @@ done:
     return status;
 }
 
-// Keys that belong to one source and to no other.
+// Checks the keys that belong to one source only.
 static bb_status check_source(const bb_night_config *night, const bb_config *config,
                               bb_problems *problems)
 {
@@ -226,8 +220,8 @@ static bb_status check_source(const bb_night_config *night, const bb_config *con
         char path[32];
         (void)snprintf(path, sizeof path, "night.%s", keys_of[k].key);
         BB_TRY(bb_study_refuse(keys_of[k].given && keys_of[k].source != night->source, config,
-                               problems, "%s: of no effect with night.source = %s, expected %s",
-                               path, source_names[night->source], source_names[keys_of[k].source]));
+                               problems, "%s: no effect with night.source = %s, expected %s", path,
+                               source_names[night->source], source_names[keys_of[k].source]));
         BB_TRY(bb_study_refuse(!keys_of[k].given && keys_of[k].source == night->source, config,
                                problems, "night.source = %s needs %s", source_names[night->source],
                                path));
@@ -252,21 +246,21 @@ static bb_status check_times(const bb_night_config *night, const bb_config *conf
                            night->sample_minutes, bb_night_config_samples(night), MOST_SAMPLES));
     BB_TRY(bb_study_refuse(bb_night_config_first_scored(night) >= bb_night_config_samples(night),
                            config, problems,
-                           "night.scored_hours = %g: no sample of every %g minutes is in them",
+                           "night.scored_hours = %g: contains no sample at intervals of %g minutes",
                            night->scored_hours, night->sample_minutes));
     const double before_minutes =
         (double)bb_night_config_first_scored(night) * night->sample_minutes;
     for (bb_index a = 0; a < night->ages_minutes.count; ++a) {
         BB_TRY(bb_study_refuse(ages[a] > before_minutes * (1.0 + 1e-12), config, problems,
-                               "night.ages_minutes: %g, expected at most the %g minutes before the "
-                               "first that is scored (night.scored_hours)",
+                               "night.ages_minutes: %g, expected at most %g minutes, the time "
+                               "before the first scored sample (night.scored_hours)",
                                ages[a], before_minutes));
     }
 done:
     return status;
 }
 
-// Winds of all layers where the score has a lag.
+// Checks that all layers have wind if the score includes a lag.
 static bb_status check_winds(const bb_ao_study *study, const bb_config *config,
                              bb_problems *problems)
 {
@@ -280,8 +274,8 @@ static bb_status check_winds(const bb_ao_study *study, const bb_config *config,
     }
     if (terms->wind_m_per_s.count > 0) {
         BB_TRY(bb_problems_add(problems, place,
-                               "error_terms.wind_m_per_s: of layers of the atmosphere, expected "
-                               "none with night.source = %s, which brings its own",
+                               "error_terms.wind_m_per_s: not allowed with night.source = %s, "
+                               "which has its own layers",
                                source_names[night->source]));
     }
     if (night->source == (int)BB_NIGHT_DRIFT && terms->frame_delay_ms > 0.0 &&
@@ -289,8 +283,8 @@ static bb_status check_winds(const bb_ao_study *study, const bb_config *config,
         !(bb_profile_has_wind((bb_profile)night->first_profile) &&
           bb_profile_has_wind((bb_profile)night->last_profile))) {
         BB_TRY(bb_problems_add(problems, place,
-                               "error_terms.frame_delay_ms needs profiles with wind: night.from "
-                               "and night.to of eris-10, eso-median, eso-q1 or eso-q4"));
+                               "error_terms.frame_delay_ms needs profiles with wind: set "
+                               "night.from and night.to to eris-10, eso-median, eso-q1 or eso-q4"));
     }
     for (bb_index i = 0; terms->frame_delay_ms > 0.0 && i < night->layers.count; ++i) {
         if (isnan(layers[i].wind_m_per_s)) {
@@ -305,7 +299,7 @@ done:
     return status;
 }
 
-// Turbulence at every time.
+// Checks that there is turbulence at every time.
 static bb_status check_series(const bb_ao_study *study, const bb_ao_config *physics,
                               const bb_config *config, bb_problems *problems)
 {
@@ -346,7 +340,7 @@ bb_status bb_night_config_check(const void *all, const bb_config *config, bb_pro
         goto done;
     }
     BB_TRY(bb_study_refuse(study->learn.source != (int)BB_AO_LEARN_OFF, config, problems,
-                           "night.source = %s: a night has learning errors of its own "
+                           "night.source = %s: a night models learning errors itself "
                            "(night.learning_frames), expected learn.source = off",
                            source_names[night->source]));
     BB_TRY(bb_study_refuse(

@@ -8,34 +8,34 @@
 #include "physics/ao/night/profile_series.h"
 #include "sim/config/config.h"
 
-/// Where the profiles come from.
+/// Source of the profiles.
 typedef enum bb_night_source {
     BB_NIGHT_OFF,
-    BB_NIGHT_WALK,  ///< the study's atmosphere, whose strengths walk
-    BB_NIGHT_DRIFT, ///< from one shipped profile to another
-    BB_NIGHT_FILE,  ///< as rows say
+    BB_NIGHT_WALK,  ///< the study's atmosphere, with strengths as random walks
+    BB_NIGHT_DRIFT, ///< from one built-in profile to another
+    BB_NIGHT_FILE,  ///< from rows of a table
 } bb_night_source;
 
-/// What a reconstructor is made of. The order is that of bb_night_policy_names.
+/// Profile used for a reconstructor, in the order of bb_night_policy_names.
 typedef enum bb_night_policy {
     BB_NIGHT_SNAPSHOT, ///< the newest profile
     BB_NIGHT_MEAN,     ///< the mean profile
-    BB_NIGHT_SHRINK,   ///< the newest, drawn towards the mean as it ages
+    BB_NIGHT_SHRINK,   ///< the newest, weighted towards the mean with age
     BB_NIGHT_POLICY_COUNT
 } bb_night_policy;
 
 extern const char *const bb_night_policy_names[]; ///< NULL-terminated
 
-/// Whose mean it is.
+/// Samples of the mean profile.
 typedef enum bb_night_mean {
-    BB_NIGHT_MEAN_PAST,   ///< of all samples until the data were taken
-    BB_NIGHT_MEAN_SCORED, ///< of all scored samples, as hindsight knows
+    BB_NIGHT_MEAN_PAST,   ///< all samples up to the time of the data
+    BB_NIGHT_MEAN_SCORED, ///< all scored samples, in hindsight
 } bb_night_mean;
 
-/// A layer of a profile at a time.
+/// Layer of a profile at one time.
 typedef struct bb_night_layer_config {
     double time_s, height_m, strength;
-    double wind_m_per_s;  ///< NaN: not known
+    double wind_m_per_s;  ///< NaN: unknown
     double outer_scale_m; ///< NaN: that of the atmosphere
 } bb_night_layer_config;
 
@@ -47,31 +47,32 @@ typedef struct bb_night_config {
     double walk_deviation;    ///< of ln strength
     double walk_minutes;      ///< correlation time
     double hours;             ///< of the night
-    double sample_minutes;    ///< between profiles and between scores
-    double scored_hours;      ///< the last ones; NaN: all
-    double cadence_minutes;   ///< between reconstructors; NaN: every sample
-    bb_list latency_s;        ///< of double: none, one, or one a pipeline
+    double sample_minutes;    ///< interval of profiles and of scores
+    double scored_hours;      ///< final hours to score; NaN: all
+    double cadence_minutes;   ///< interval of reconstructor updates; NaN: every sample
+    bb_list latency_s;        ///< of double: none, one, or one for each pipeline
     bb_list policies;         ///< of int: bb_night_policy
     int mean;                 ///< bb_night_mean
-    double shrink_minutes;    ///< by which a snapshot loses trust; NaN: walk_minutes
+    double shrink_minutes;    ///< decay time of the weight of a profile; NaN: walk_minutes
     bb_list ages_minutes;     ///< of double
-    bb_index learning_frames; ///< 0: strengths are known
+    bb_index learning_frames; ///< 0: strengths are exact
 } bb_night_config;
 
 extern const bb_schema bb_night_schema;
 
-/// The rules between the night of a bb_ao_study and the rest of it. Errors: BB_MEMORY.
+/// Checks the night of a bb_ao_study against its other keys. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_night_config_check(const void *study, const bb_config *config,
                                            bb_problems *problems);
 
-/// Samples of the night, the first at time 0, and the first of them that is scored.
+/// Number of samples of the night, the first at time 0, and the first scored sample.
 bb_index bb_night_config_samples(const bb_night_config *night);
 bb_index bb_night_config_first_scored(const bb_night_config *night);
 
 /// Seconds between reconstructors.
 double bb_night_config_cadence_s(const bb_night_config *night);
 
-/// The profiles of a night. Errors: BB_MEMORY, BB_INVALID (two rows of a layer at one time).
+/// Creates the profiles of a night. Errors: BB_MEMORY, BB_INVALID (two rows for a layer at one
+/// time).
 BB_CHECKED bb_status bb_night_config_series(const bb_night_config *night,
                                             const bb_ao_config *physics, uint64_t seed,
                                             bb_profile_series *out);

@@ -56,7 +56,8 @@ static double shrink_s(const bb_night_config *night)
     return 60.0 * (isnan(night->shrink_minutes) ? night->walk_minutes : night->shrink_minutes);
 }
 
-// Recipes that make the same profile are equal: a mean changes with samples alone, or not at all.
+// Recipe of a policy. Recipes of the same profile compare equal: a past mean only changes from
+// sample to sample, a mean in hindsight never.
 static bb_night_recipe make_recipe(const bb_night_config *night, bb_night_policy policy,
                                    int64_t data_us, double age_s)
 {
@@ -75,7 +76,7 @@ static bb_night_recipe make_recipe(const bb_night_config *night, bb_night_policy
     return recipe;
 }
 
-// Data of the last reconstructor at the cadence.
+// Time of the data behind the last reconstructor at the cadence.
 static int64_t last_data_us(const bb_night_config *night, int64_t time_us, double latency_s)
 {
     const int64_t cadence_us = whole_us(bb_night_config_cadence_s(night));
@@ -111,7 +112,7 @@ bool bb_night_schedule_same(const bb_night_use *first, const bb_night_use *secon
     return a->data_us == b->data_us && a->trust == b->trust && a->is_known == b->is_known;
 }
 
-// Every use of a pipeline at a scored sample.
+// Adds all uses of a pipeline at a scored sample.
 static bb_index add_sample(const bb_night_config *night, double latency_s, bb_index pipeline,
                            bb_index scored, bb_night_scores *scores, bb_night_use *uses)
 {
@@ -205,7 +206,7 @@ bb_status bb_night_profiles_mix(const bb_night_profiles *profiles, const bb_nigh
     const bb_night_config *night = profiles->night;
     const bb_index layers = profiles->series->layer_count;
     const int64_t step_us = whole_us(60.0 * night->sample_minutes);
-    const int64_t known = 1 + recipe->data_us / step_us; // samples until the data
+    const int64_t known = 1 + recipe->data_us / step_us; // samples up to the data
     const bb_index samples =
         known < bb_night_config_samples(night) ? (bb_index)known : bb_night_config_samples(night);
     double *snapshot = NULL; // [layers]

@@ -16,66 +16,66 @@
 #include "physics/ao/night/profile_series.h"
 #include "sim/ao/night/night_config.h"
 
-/// What a reconstructor is made of.
+/// Profile that a reconstructor is computed from.
 typedef struct bb_night_recipe {
-    int64_t data_us; ///< when its data were taken
-    double trust;    ///< weight of the snapshot against the mean
-    bool is_known;   ///< without errors of learning
+    int64_t data_us; ///< time of the data
+    double trust;    ///< weight of the snapshot relative to the mean
+    bool is_known;   ///< without learning errors
 } bb_night_recipe;
 
-/// A reconstructor of a pipeline in use at a sample, and where the Strehl ratio goes.
+/// Reconstructor of a pipeline in use at a sample, and the address of its Strehl ratio.
 typedef struct bb_night_use {
     bb_night_recipe recipe;
-    bb_index sample; ///< of the night
+    bb_index sample; ///< index in the night
     bb_index pipeline;
     double *strehl;
 } bb_night_use;
 
-/// Strehl ratios, NaN where a reconstructor failed: of the R of the moment, of each policy at the
-/// cadence, and of each policy at each age.
+/// Strehl ratios, NaN where a reconstructor failed: for the reconstructor of the moment, for each
+/// policy at the cadence, and for each policy at each age.
 typedef struct bb_night_scores {
-    bb_index pipelines, policies, samples, ages; ///< samples: those that are scored
+    bb_index pipelines, policies, samples, ages; ///< samples: scored ones only
     double *moment;                              ///< [pipelines][samples]
     double *strehl;                              ///< [pipelines][policies][samples]
     double *aged;                                ///< [pipelines][policies][ages][samples]
 } bb_night_scores;
 
-/// All NaN. Errors: BB_MEMORY. Release with bb_night_scores_release.
+/// Allocates the scores, all NaN. Errors: BB_MEMORY. Release with bb_night_scores_release.
 BB_CHECKED bb_status bb_night_scores_create(const bb_night_config *night, bb_index pipelines,
                                             bb_night_scores *out);
 void bb_night_scores_release(bb_night_scores *scores);
 
-/// How many uses a night has.
+/// Number of uses in a night.
 double bb_night_schedule_uses(const bb_night_config *night, bb_index pipelines);
 
-/// All uses of a night, those of one recipe together and in the order of samples, for the latency
-/// [pipelines] of each pipeline, s. Errors: BB_MEMORY. Owner of `*out`: the caller.
+/// Lists all uses of a night, grouped by recipe and ordered by sample, for the latency [pipelines]
+/// of each pipeline, s. The caller owns `*out`. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_night_schedule_create(const bb_night_config *night, const double *latency_s,
                                               bb_night_scores *scores, bb_night_use **out,
                                               bb_index *count);
 
-/// Whether two uses have one recipe.
+/// Whether two uses have the same recipe.
 bool bb_night_schedule_same(const bb_night_use *first, const bb_night_use *second);
 
 /// Time of a sample, s.
 double bb_night_schedule_time(const bb_night_config *night, bb_index sample);
 
-/// Profiles that recipes ask for.
+/// Profiles of a night as learned, for mixing recipes.
 typedef struct bb_night_profiles {
     const bb_night_config *night;
     const bb_profile_series *series;
     uint64_t seed;
-    double *sums;        ///< [samples + 1][layers] of the samples before each, as learned
+    double *sums;        ///< [samples + 1][layers] sums over all earlier samples, as learned
     double *scored_mean; ///< [layers]
 } bb_night_profiles;
 
-/// Borrows all. Errors: BB_MEMORY. Release with bb_night_profiles_release.
+/// Borrows its arguments. Errors: BB_MEMORY. Release with bb_night_profiles_release.
 BB_CHECKED bb_status bb_night_profiles_create(const bb_night_config *night,
                                               const bb_profile_series *series, uint64_t seed,
                                               bb_night_profiles *out);
 void bb_night_profiles_release(bb_night_profiles *profiles);
 
-/// Strengths [layers] that a recipe is made of. Errors: BB_MEMORY.
+/// Computes the strengths [layers] of a recipe. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_night_profiles_mix(const bb_night_profiles *profiles,
                                            const bb_night_recipe *recipe, double *strength);
 

@@ -11,13 +11,14 @@
 #include <assert.h>
 #include <math.h>
 
-static_assert((int)BB_FRAME_STAGES <= (int)BB_STEP_PARTS, "a record has room for all stages");
-static_assert((int)BB_COMMAND_DEVICES <= (int)BB_REALTIME_DEVICES, "all devices are described");
+static_assert((int)BB_FRAME_STAGES <= (int)BB_STEP_PARTS, "a record must have room for all stages");
+static_assert((int)BB_COMMAND_DEVICES <= (int)BB_REALTIME_DEVICES,
+              "all devices must fit in the description");
 
-static const bb_device_offer offer = {.work = "the loop of frames of ao",
+static const bb_device_offer offer = {.work = "the realtime loop of ao",
                                       .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
 
-// The device's clock is read off a frame.
+// Runs one frame to read the device clock.
 static bb_status begin(bb_realtime_loop *run)
 {
     bb_status status = BB_OK;
@@ -37,7 +38,7 @@ static bb_status read_slopes(bb_realtime_loop *run, bool *is_ready)
     bb_frame_loop *loop = run->context;
     const bb_status status = bb_command_loop_arm(loop->frames);
     bb_frame_loop_set_slopes(loop, run->started);
-    *is_ready = true; // they are always there
+    *is_ready = true; // slopes in memory are always ready
     return status;
 }
 
@@ -66,8 +67,8 @@ done:
     return status;
 }
 
-// No frame is left that waits.
-static bb_status lose_frames(bb_realtime_loop *run)
+// Discards frames in flight.
+static bb_status discard_frames(bb_realtime_loop *run)
 {
     return bb_command_loop_reset(((bb_frame_loop *)run->context)->frames);
 }
@@ -76,11 +77,11 @@ static const bb_realtime_stages frame_stages = {.begin = begin,
                                                 .read = read_slopes,
                                                 .start = start_frame,
                                                 .finish = finish_frame,
-                                                .abandon = lose_frames};
+                                                .abandon = discard_frames};
 
-// By the device's clock as many frames as may be are posted before the first of them is taken: the
-// host may be away from its core for all but one of their periods, and none of them is late by it.
-// Whoever takes them polls throughout.
+// With the device clock, the maximum number of frames is posted ahead. The host thread may then be
+// descheduled for all but one of their periods without making a frame late. The collecting thread
+// polls throughout.
 static bb_realtime_schedule schedule_of(const bb_frame_loop *loop)
 {
     const bb_ao_realtime_config *config = &loop->study->realtime;
@@ -118,7 +119,7 @@ static const char *const stage_names[BB_FRAME_STAGES] = {"slopes", "product", "c
                                                          "launch and host"};
 
 static const bb_output axis_rows[] = {
-    {"kind", "kind", NULL, "kind of step", .note = "frames are all alike",
+    {"kind", "kind", NULL, "kind of step", .note = "all frames are of one kind",
      BB_OUTPUT_NAMES(kind_names)},
     {"stage", "stage", NULL, "part of a frame", BB_OUTPUT_NAMES(stage_names)},
 };
@@ -135,7 +136,7 @@ static const bb_output_table kind_outputs = {results_title, NULL, "results", "ki
                                              BB_OUTPUT_ROWS(kind_rows)};
 
 static const bb_output worst_rows[] = {
-    {"frame", "rank", "1", "number of the frame among the measured ones",
+    {"frame", "rank", "1", "index of the frame among the measured ones",
      BB_MEMBER(bb_realtime_worst, step), .measured = true},
     {"stage_us", "rank, stage", "us", "time of a stage of the frame",
      BB_ARRAY(bb_realtime_worst, stages), .scale = 1e6, .measured = true},
@@ -152,7 +153,7 @@ static const bb_realtime_form form = {.step = "frame",
                                       .kind_table = &kind_outputs,
                                       .worst_table = &worst_outputs};
 
-// Figures of the matrices and of what became of the commands.
+// Parameters of the matrices and statistics of the commands.
 typedef struct figures {
     double commands, slopes, matrices, groups, devices, bits, read_rate, distance, held;
 } figures;
@@ -160,18 +161,19 @@ typedef struct figures {
 #define OF_RUN(field) BB_MEMBER(figures, field)
 
 static const bb_output figure_rows[] = {
-    {"commands", "", "1", "commands of a frame", .note = "of all matrices", OF_RUN(commands)},
+    {"commands", "", "1", "commands of a frame", .note = "from all matrices", OF_RUN(commands)},
     {"slopes", "", "1", "slopes of a frame", OF_RUN(slopes)},
     {"matrices", "", "1", "matrices that multiply the slopes", OF_RUN(matrices)},
     {"groups", "", "1", "groups of slopes with separate means", .note = "0 without the filter",
      OF_RUN(groups)},
     {"devices", "", "1", "devices that share the rows of a frame", OF_RUN(devices)},
     {"bits_per_value", "", "bit", "bytes of the matrices over their values",
-     .note = "with the matrix of the means", OF_RUN(bits)},
+     .note = "including the matrix of the means", OF_RUN(bits)},
     {"read_rate", "", "byte s-1", "operator_bytes over the median time of the product",
      OF_RUN(read_rate), .measured = true},
-    {"commands_distance", "", "1", "distance of a frame's commands from fp64 products",
-     .note = "over their norm; of the same stored matrices", OF_RUN(distance), .measured = true},
+    {"commands_distance", "", "1", "relative distance of a frame's commands from fp64 products",
+     .note = "norm of the difference over the norm; with the same stored matrices",
+     OF_RUN(distance), .measured = true},
     {"held_frames", "", "1", "frames with held commands",
      .note = "a slope or product was not finite", OF_RUN(held), .measured = true},
 };
@@ -207,7 +209,7 @@ static bb_status note_run(const bb_frame_loop *loop, const char *storage, bb_res
     const char *file = config->telemetry.file;
     const char *const notes[][2] = {
         {"storage", storage},
-        {"matrix", loop->matrices.is_drawn ? "drawn, for times alone" : "solved"},
+        {"matrix", loop->matrices.is_drawn ? "random, for timing only" : "solved"},
         {"slopes_from", file == NULL ? "drawn" : file},
         {"controller", bb_frame_controller_names[config->controller]},
         {"accumulate", bb_format_names[config->accumulate]},
@@ -226,26 +228,26 @@ static bb_status print_head(const bb_frame_loop *loop, const figures *f, const c
     bb_status status = BB_OK;
     const bb_ao_realtime_config *config = &loop->study->realtime;
     BB_TRY(bb_text_add(
-        table, "pipeline %s, %.0f commands from %.0f slopes, %s: %.1f MB, %.2f bits a value\n",
+        table, "pipeline %s, %.0f commands from %.0f slopes, %s: %.1f MB, %.2f bits per value\n",
         loop->pipeline->name, f->commands, f->slopes, storage, 1e-6 * loop->operator_bytes,
         f->bits));
     if (loop->matrices.is_drawn) {
-        BB_TRY(bb_text_add(table,
-                           "%.0f matri%s drawn at random, for times alone: nothing is solved\n",
+        BB_TRY(bb_text_add(table, "%.0f random matri%s, for timing only: nothing is solved\n",
                            f->matrices, f->matrices == 1.0 ? "x" : "ces"));
     }
     if (config->telemetry.file != NULL) {
-        BB_TRY(bb_text_add(table, "slopes of %td frames of '%s', in a circle\n", loop->sets,
-                           config->telemetry.file));
+        BB_TRY(bb_text_add(table, "slopes from %td frames of '%s', replayed repeatedly\n",
+                           loop->sets, config->telemetry.file));
     }
     if (loop->matrices.group_count > 0) {
-        BB_TRY(bb_text_add(table, "means of %.0f groups of slopes are multiplied apart, in fp32\n",
+        BB_TRY(bb_text_add(table,
+                           "means of %.0f groups of slopes are multiplied separately, in fp32\n",
                            f->groups));
     }
     BB_TRY(bb_text_add(table, "sums in %s, controller %s", bb_format_names[config->accumulate],
                        bb_frame_controller_names[config->controller]));
     if (config->controller == (int)BB_FRAME_CONTROLLER_INTEGRATOR) {
-        BB_TRY(bb_text_add(table, " of gain %g", bb_ao_realtime_config_gain(config)));
+        BB_TRY(bb_text_add(table, " with gain %g", bb_ao_realtime_config_gain(config)));
     }
     BB_TRY(bb_text_add(table, ", delay %td frames; %td threads", config->delay_frames,
                        bb_threads_count()));
@@ -294,11 +296,11 @@ done:
     return status;
 }
 
-// Values of a frame's matrices from which `auto` takes a GPU: two cores multiply 1.2e6
-// in fp16 in 58 us, an H200 takes 15 us beside its product (performance.md, 8.5).
+// Number of matrix values from which `auto` selects a GPU: two cores multiply 1.2e6 in fp16 in 58
+// us, an H200 adds an overhead of 15 us to its product (performance.md, 8.5).
 static const double least_values = 1e6;
 
-// With `auto` the cpu for small matrices, unless several GPUs share them.
+// With `auto` the CPU for small matrices, unless several GPUs share them.
 static int device_by_size(const bb_ao_study *study, double values)
 {
     return bb_device_choice_by_size(study->common.device,
@@ -314,7 +316,7 @@ bb_device_kind bb_ao_realtime_device(const bb_ao_study *study, const bb_factor_p
                                                     : bb_device_choice_resolve(&offer, wish);
 }
 
-// The device that runs frames of matrices of so many values, and whether it can.
+// Selects the device for frames of `values` matrix values, and checks that it can run them.
 static bb_status choose(const bb_ao_study *study, const bb_factor_pipeline *pipeline, double values,
                         bb_device_kind *out)
 {
@@ -328,7 +330,8 @@ static bb_status choose(const bb_ao_study *study, const bb_factor_pipeline *pipe
     BB_REQUIRE(kind != BB_DEVICE_CPU || gpus == 1, BB_INVALID,
                "realtime.gpus = %td: pipeline %s runs on the cpu, expected 1", gpus,
                pipeline->name);
-    BB_REQUIRE(gpus <= present, BB_DEVICE, "realtime.gpus = %td: this host has %td", gpus, present);
+    BB_REQUIRE(gpus <= present, BB_DEVICE, "realtime.gpus = %td: this host has only %td", gpus,
+               present);
 done:
     return status;
 }
@@ -363,7 +366,7 @@ static const bb_factor_pipeline *pipeline_of(const bb_ao_study *study)
     return which < 0 ? NULL : (const bb_factor_pipeline *)study->pipelines.items + which;
 }
 
-// Refuses what cannot run, before anything is solved.
+// Rejects impossible runs before the solve.
 static bb_status check_run(const bb_ao_study *study, const bb_factor_pipeline *pipeline)
 {
     bb_status status = BB_OK;
@@ -372,7 +375,7 @@ static bb_status check_run(const bb_ao_study *study, const bb_factor_pipeline *p
         pipeline != NULL, BB_INVALID,
         "realtime needs a pipeline with an explicit `storage:`; find one with `run` and max_loss");
     BB_REQUIRE(pipeline->accumulate <= (int)BB_FORMAT_FP32, BB_UNSUPPORTED,
-               "pipeline %s, accumulate = %s: a loop of frames sums in fp64 or fp32, set by "
+               "pipeline %s, accumulate = %s: the realtime loop sums in fp64 or fp32; set "
                "realtime.accumulate",
                pipeline->name, bb_format_names[pipeline->accumulate]);
     BB_TRY(check_telemetry(study));
@@ -401,7 +404,7 @@ bb_status bb_ao_realtime_run(const void *study, bb_results *results, bb_text *ta
         BB_TRY(bb_device_open(kind, d, &devices[d]));
     }
     BB_TRY(bb_frame_loop_create(ao, pipeline, gpus, devices, &matrices, &loop));
-    bb_log_info("pipeline %s: %.1f MB of matrices on %d %s device%s, made in %.1f s",
+    bb_log_info("pipeline %s: %.1f MB of matrices on %d %s device%s, prepared in %.1f s",
                 pipeline->name, 1e-6 * loop->operator_bytes, gpus, bb_device_names[kind],
                 gpus == 1 ? "" : "s", loop->matrices.seconds);
     BB_TRY(bb_frame_loop_measure(loop, &measured));

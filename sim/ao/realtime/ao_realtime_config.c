@@ -10,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST_SLOPES = 16 }; // of a drawn matrix
+enum { LEAST_SLOPES = 16 }; // smallest random matrix
 
-static_assert((int)BB_COMMAND_AHEAD == 16, "the meaning of realtime.clock says so");
+static_assert((int)BB_COMMAND_AHEAD == 16, "the meaning of realtime.clock quotes this number");
 
 const char *const bb_frame_controller_names[] = {"none", "integrator", NULL};
 const char *const bb_frame_clock_names[] = {"host", "device", NULL};
@@ -20,9 +20,9 @@ const char *const bb_frame_clock_names[] = {"host", "device", NULL};
 // clang-format off
 static const bb_key size_keys[] = {
     {.name = "commands", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e6, .optional = true,
-     .offset = offsetof(bb_frame_size, commands), .meaning = "Commands of a target, rows of the matrix."},
+     .offset = offsetof(bb_frame_size, commands), .meaning = "Commands of a target: rows of the matrix."},
     {.name = "slopes", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = LEAST_SLOPES, .maximum = 1e7, .optional = true,
-     .offset = offsetof(bb_frame_size, slopes), .meaning = "Slopes of a frame, its columns."},
+     .offset = offsetof(bb_frame_size, slopes), .meaning = "Slopes of a frame: columns of the matrix."},
 };
 static const bb_schema size_schema = BB_SCHEMA("size", bb_frame_size, size_keys);
 
@@ -44,7 +44,7 @@ static const bb_key keys[] = {
      "storage."},
     {.name = "rate_hz", .kind = BB_KEY_DOUBLE, .unit = "Hz", .minimum = 0.0, .maximum = 1e5,
      .offset = offsetof(bb_ao_realtime_config, rate_hz), .default_text = "1000.0",
-     .meaning = "Frames that are released a second; 0: each when the one before has ended."},
+     .meaning = "Frame rate; 0: each frame starts when the one before has ended."},
     {.name = "clock", .kind = BB_KEY_CHOICE, .choices = bb_frame_clock_names,
      .offset = offsetof(bb_ao_realtime_config, clock), .default_text = "host",
      .meaning = "Clock of releases and latencies: host, or device, where the GPU waits "
@@ -52,7 +52,7 @@ static const bb_key keys[] = {
      "needs a rate."},
     {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e7,
      .offset = offsetof(bb_ao_realtime_config, frames), .default_text = "10000",
-     .meaning = "Frames that are measured."},
+     .meaning = "Number of measured frames."},
     {.name = "warm_up_frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 1e6,
      .offset = offsetof(bb_ao_realtime_config, warm_up_frames), .default_text = "100",
      .meaning = "Warm-up frames, not measured."},
@@ -61,43 +61,41 @@ static const bb_key keys[] = {
      .meaning = "Deadline of the commands after the release of a frame."},
     {.name = "accumulate", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
      .offset = offsetof(bb_ao_realtime_config, accumulate), .default_text = "fp32",
-     .meaning = "Format of the sums; products are fp32. On a GPU sums of a lane or tensor core are fp32 and are added in fp64."},
+     .meaning = "Format of the sums; products are fp32. On a GPU, sums within a lane or tensor core are fp32 and are added in fp64."},
     {.name = "controller", .kind = BB_KEY_CHOICE, .choices = bb_frame_controller_names,
      .offset = offsetof(bb_ao_realtime_config, controller), .default_text = "none",
-     .meaning = "none: commands are the product; integrator: of pseudo-open-loop slopes, "
-                "v <- (1 - gain) v + gain product."},
+     .meaning = "none: commands are the product; integrator: for pseudo-open-loop slopes, v <- (1 - gain) v + gain product."},
     {.name = "gain", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_ao_realtime_config, gain),
-     .meaning = "controller integrator: its gain; unset: 0.5."},
+     .meaning = "controller integrator: gain; unset: 0.5."},
     {.name = "delay_frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = BB_COMMAND_DELAY_MOST,
      .offset = offsetof(bb_ao_realtime_config, delay_frames), .default_text = "0",
      .meaning = "Frames by which computed commands are delayed."},
     {.name = "gpus", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = BB_COMMAND_DEVICES,
      .offset = offsetof(bb_ao_realtime_config, gpus), .default_text = "1",
-     .meaning = "GPUs of this host that share the rows of every matrix; each gets all slopes, and a frame ends with "
-                "the last of them."},
+     .meaning = "GPUs of this host that share the rows of every matrix; each gets all slopes, and a frame ends when the last GPU has finished."},
     {.name = "size", .kind = BB_KEY_GROUP, .schema = &size_schema, .optional = true,
      .offset = offsetof(bb_ao_realtime_config, size),
      .meaning = "Random matrix of this size, stored like the pipeline's reconstructor, "
      "for timing without a solve."},
     {.name = "targets", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = BB_COMMAND_MATRICES,
      .offset = offsetof(bb_ao_realtime_config, targets), .default_text = "1",
-     .meaning = "size: such matrices, each of its own, that multiply the slopes of a frame."},
+     .meaning = "size: number of different random matrices that multiply the slopes of a frame."},
     {.name = "telemetry", .kind = BB_KEY_GROUP, .schema = &telemetry_schema, .optional = true,
      .offset = offsetof(bb_ao_realtime_config, telemetry),
-     .meaning = "Slopes of your own instead of drawn ones."},
+     .meaning = "File of slopes to replay instead of random ones."},
 };
 
 static const bb_key times_keys[] = {
     {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 1e5,
      .offset = offsetof(bb_frame_times_config, frames), .default_text = "0",
-     .meaning = "Frames that are measured of each pipeline that stores its reconstructor; 0: none."},
+     .meaning = "Number of measured frames for each pipeline that stores its reconstructor; 0: none."},
     {.name = "warm_up_frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 1e5,
      .offset = offsetof(bb_frame_times_config, warm_up_frames), .default_text = "20",
      .meaning = "Warm-up frames, not measured."},
     {.name = "rate_hz", .kind = BB_KEY_DOUBLE, .unit = "Hz", .minimum = 0.0, .maximum = 1e5,
      .offset = offsetof(bb_frame_times_config, rate_hz), .default_text = "1000.0",
-     .meaning = "Frames that are released a second by the host's clock; 0: each when the one before has ended."},
+     .meaning = "Frame rate by the host's clock; 0: each frame starts when the one before has ended."},
 };
 // clang-format on
 const bb_schema bb_ao_realtime_schema = BB_SCHEMA("realtime", bb_ao_realtime_config, keys);
@@ -115,8 +113,8 @@ double bb_ao_realtime_config_gain(const bb_ao_realtime_config *self)
                                                              : self->gain;
 }
 
-// Whether a pipeline says how its reconstructor is stored.
-static bool is_told(const bb_factor_pipeline *pipeline)
+// Whether a pipeline has an explicit storage.
+static bool has_explicit_storage(const bb_factor_pipeline *pipeline)
 {
     return bb_factor_storage_is_given(pipeline) && !bb_factor_pipeline_finds_storage(pipeline);
 }
@@ -125,7 +123,7 @@ bb_index bb_ao_realtime_config_pipeline(const bb_ao_realtime_config *self, const
 {
     const bb_factor_pipeline *items = pipelines->items;
     for (bb_index p = 0; p < pipelines->count; ++p) {
-        if (self->pipeline == NULL ? is_told(&items[p])
+        if (self->pipeline == NULL ? has_explicit_storage(&items[p])
                                    : strcmp(items[p].name, self->pipeline) == 0) {
             return p;
         }
@@ -177,23 +175,23 @@ bb_status bb_ao_realtime_config_check(const bb_ao_realtime_config *self, const b
                            config, problems, "realtime.size needs a pipeline with a storage"));
     BB_TRY(bb_study_refuse(
         self->targets != 1 && !commands && !slopes, config, problems,
-        "realtime.targets = %td: of no effect without size, the study's own targets are multiplied",
+        "realtime.targets = %td: no effect without size, the study's own targets are multiplied",
         self->targets));
     BB_TRY(bb_study_refuse(
         commands && self->gpus > self->size.commands, config, problems,
         "realtime.gpus = %td: expected at most one for each of realtime.size.commands = %td",
         self->gpus, self->size.commands));
     BB_TRY(bb_study_refuse(self->gpus > 1 && device == (int)BB_DEVICE_CPU, config, problems,
-                           "realtime.gpus = %td: of no effect on the cpu, expected 1", self->gpus));
+                           "realtime.gpus = %td: no effect on the cpu, expected 1", self->gpus));
     BB_TRY(bb_study_refuse(self->telemetry.file == NULL && self->telemetry.dataset != NULL, config,
                            problems,
                            "realtime.telemetry.file is missing: dataset has no effect without it"));
     BB_TRY(bb_study_refuse(self->clock == (int)BB_FRAME_CLOCK_DEVICE && !(self->rate_hz > 0.0),
                            config, problems,
-                           "realtime.clock = device: of no effect with rate_hz 0, expected host"));
+                           "realtime.clock = device: no effect with rate_hz 0, expected host"));
     BB_TRY(bb_study_refuse(!isnan(self->gain) && self->controller == (int)BB_FRAME_CONTROLLER_NONE,
                            config, problems,
-                           "realtime.gain: of no effect without controller integrator"));
+                           "realtime.gain: no effect without controller integrator"));
 done:
     return status;
 }
@@ -227,8 +225,8 @@ bb_status bb_frame_times_config_check(const bb_frame_times_config *self, const b
     }
     if (self->frames > 0 && !stores) {
         BB_TRY(bb_problems_add(problems, place,
-                               "frame_times.frames = %td: of no effect without a pipeline that "
-                               "stores its reconstructor, expected one with a storage",
+                               "frame_times.frames = %td: no effect unless a pipeline stores its "
+                               "reconstructor; give one a storage",
                                self->frames));
     }
     if (self->frames > 0 && stores && reconstructors > (bb_index)BB_COMMAND_MATRICES) {

@@ -16,7 +16,7 @@ typedef enum bb_ao_controller {
 
 typedef enum bb_frame_clock {
     BB_FRAME_CLOCK_HOST,
-    BB_FRAME_CLOCK_DEVICE, ///< of what runs the loop
+    BB_FRAME_CLOCK_DEVICE, ///< clock of the device that runs the loop
 } bb_frame_clock;
 
 /// Keys of `realtime.size:`; BB_INTEGER_UNSET: not given.
@@ -28,8 +28,8 @@ typedef struct bb_frame_size {
 
 /// Keys of `realtime.telemetry:`.
 typedef struct bb_telemetry_config {
-    const char *file;    ///< NULL: slopes are drawn
-    const char *dataset; ///< NULL: BB_TELEMETRY_DATASET, of FITS the first image
+    const char *file;    ///< NULL: random slopes
+    const char *dataset; ///< NULL: BB_TELEMETRY_DATASET; for FITS the first image
 } bb_telemetry_config;
 
 typedef struct bb_ao_realtime_config {
@@ -45,7 +45,7 @@ typedef struct bb_ao_realtime_config {
     bb_index delay_frames;
     bb_index gpus; ///< 1 to BB_COMMAND_DEVICES
     bb_frame_size size;
-    bb_index targets; ///< of a drawn matrix
+    bb_index targets; ///< number of random matrices
     bb_telemetry_config telemetry;
 } bb_ao_realtime_config;
 
@@ -53,18 +53,18 @@ extern const bb_schema bb_ao_realtime_schema;
 extern const char *const bb_frame_controller_names[];
 extern const char *const bb_frame_clock_names[];
 
-/// Whether a matrix of another size takes the place of the study's.
+/// Whether random matrices replace the study's.
 bool bb_ao_realtime_config_draws(const bb_ao_realtime_config *self);
 
-/// Gain of the controller: 1 where there is none.
+/// Gain of the controller; 1 without a controller.
 double bb_ao_realtime_config_gain(const bb_ao_realtime_config *self);
 
-/// Index of the pipeline that runs among bb_factor_pipeline `pipelines`; -1 where there is none.
+/// Index of the realtime pipeline among bb_factor_pipeline `pipelines`; -1: none.
 bb_index bb_ao_realtime_config_pipeline(const bb_ao_realtime_config *self,
                                         const bb_list *pipelines);
 
-/// The rules between the keys, of a study whose `device` (a kind or BB_DEVICE_AUTO) is given.
-/// Errors: BB_MEMORY.
+/// Checks the keys against each other, for a study with the given `device` (a kind or
+/// BB_DEVICE_AUTO). Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_realtime_config_check(const bb_ao_realtime_config *self,
                                                  const bb_list *pipelines, int device,
                                                  const bb_config *config, bb_problems *problems);
@@ -77,12 +77,12 @@ typedef struct bb_frame_times_config {
 
 extern const bb_schema bb_frame_times_schema;
 
-/// The loop that those frames run in: the study's sums, released by the host's clock, neither
-/// controller nor delay.
+/// Loop settings for those frames: the study's sums, releases by the host's clock, no controller
+/// and no delay.
 bb_ao_realtime_config bb_frame_times_config_loop(const bb_frame_times_config *self,
                                                  const bb_ao_realtime_config *realtime);
 
-/// The rules of a study whose frames multiply so many reconstructors. Errors: BB_MEMORY.
+/// Checks the keys for frames that multiply `reconstructors` matrices. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_frame_times_config_check(const bb_frame_times_config *self,
                                                  const bb_list *pipelines, bb_index reconstructors,
                                                  const bb_config *config, bb_problems *problems);

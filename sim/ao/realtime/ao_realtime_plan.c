@@ -10,7 +10,7 @@
 
 static const double drawn_groups = 16.0;
 
-// The matrices of a frame: a study's or those that are drawn.
+// Sizes of the matrices of a frame: a study's or random ones.
 typedef struct frame_extent {
     double slopes, commands, rows, groups, matrices;
 } frame_extent;
@@ -49,7 +49,7 @@ static frame_extent measure(const bb_ao_study *study, const bb_ao_extent *extent
                           (double)size->commands, filtered ? drawn_groups : 0.0, targets};
 }
 
-// Sets of slopes, reference and the records of frames.
+// Memory of the sets of slopes, the reference and the frame records.
 static bb_need kept_of(const frame_extent *span, double sets, bb_index frames)
 {
     const double slopes = span->slopes * (sizeof(float) * (1.0 + sets) + sizeof(double) * 3.0);
@@ -57,7 +57,7 @@ static bb_need kept_of(const frame_extent *span, double sets, bb_index frames)
                                    (double)sizeof(bb_step_record) * (double)frames};
 }
 
-// Matrices that have scales of columns; those that are drawn have none.
+// Number of matrices with column scales; random matrices have none.
 static double scales_of(const bb_factor_pipeline *pipeline, const frame_extent *span, bool draws)
 {
     const bool is_scaled = pipeline->column_scale != (int)BB_COLUMN_SCALE_NONE && !draws;
@@ -71,7 +71,8 @@ static bb_need matrices_of(const bb_factor_pipeline *pipeline, const frame_exten
     return bb_need_copies(bb_coded_matrix_resident(&pipeline->storage, &one), count);
 }
 
-// Operators of the matrices, and the loops of `devices`; `scaled` matrices have scales of columns.
+// Need of the matrix operators and of the loops on `devices` devices; `scaled` matrices have column
+// scales.
 static bb_need loop_of(const bb_factor_pipeline *pipeline, const frame_extent *span, double scaled,
                        bb_index delay, bb_device_kind device, double devices)
 {
@@ -104,7 +105,7 @@ bb_need bb_ao_realtime_need(const bb_ao_study *study, const bb_ao_extent *extent
     const bb_need loop = bb_need_together(
         loop_of(pipeline, &span, scaled, delay, device, (double)study->realtime.gpus),
         bb_coded_operator_apply_need(&pipeline->storage, span.rows, span.slopes, extent->threads));
-    // Beside it frames by fp64 products, to compare with.
+    // fp64 frames for comparison are in memory at the same time.
     const bb_need commands = {.host_bytes = 2.0 * sizeof(float) * span.commands};
     const bb_need exact =
         bb_need_together(commands, loop_of(pipeline, &span, scaled, delay, BB_DEVICE_CPU, 1.0));
@@ -118,7 +119,7 @@ bb_need bb_ao_realtime_need(const bb_ao_study *study, const bb_ao_extent *extent
                             bb_need_in_turn(bb_need_in_turn(making, reading), running));
 }
 
-// Need of a pipeline's frames on its device; nothing if they are not run.
+// Need of a pipeline's timed frames on its device; zero if they are not run.
 static bb_need timing_of(const bb_ao_study *study, const bb_factor_pipeline *asked,
                          const bb_ao_extent *extent)
 {
@@ -184,7 +185,7 @@ bb_status bb_ao_realtime_plan(const bb_ao_study *study, const bb_ao_extent *exte
     const double bytes = span.commands * span.slopes * bb_codec_bytes_per_value(&pipeline->storage);
     const char *maximum = isnan(bb_codec_bits_per_value(&pipeline->storage)) ? "at most " : "";
     BB_TRY(bb_plan_add(plan, "realtime", "%s, %.0f commands from %.0f slopes%s, %s%.1f MB",
-                       pipeline->name, span.commands, span.slopes, draws ? ", drawn" : "", maximum,
+                       pipeline->name, span.commands, span.slopes, draws ? ", random" : "", maximum,
                        1e-6 * bytes));
     BB_TRY(bb_plan_add(plan, "realtime, host memory", "%.1f MB",
                        1e-6 * (BB_PLAN_PROGRAM_BYTES + need.host_bytes)));

@@ -18,14 +18,15 @@
 
 enum { DRAWN_GROUPS = 16 };
 
-static const double drawn_common = 3.0; // of slopes whose own deviation is 1
-static const double drawn_width = 0.1;  // of what is large in a row, over the pupil
-static const double drawn_range = 10.0; // what tolerances of a range are held to
+static const double drawn_common = 3.0; // relative to a deviation of 1 of each slope
+static const double drawn_width =
+    0.1; // half-width of the peak of a row, as a fraction of the pupil
+static const double drawn_range = 10.0; // range for tolerances that are relative to a range
 
 static const bb_device_offer offer = {.work = "the tile Cholesky of ao",
                                       .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
 
-// Problem and storage of a study.
+// Problem, storage and solution of a study.
 typedef struct solving {
     const bb_ao_study *study;
     const bb_factor_pipeline *pipeline;
@@ -39,7 +40,7 @@ typedef struct solving {
     bb_ao_evaluation evaluation;
 } solving;
 
-static void finish(solving *work)
+static void release(solving *work)
 {
     bb_ao_evaluation_release(&work->evaluation, work->study->targets.count);
     bb_ao_storage_release(&work->storage);
@@ -52,7 +53,7 @@ static void finish(solving *work)
     BB_RELEASE(&work->noise);
 }
 
-static bb_status pose(solving *work)
+static bb_status set_up_problem(solving *work)
 {
     bb_status status = BB_OK;
     const bb_ao_study *study = work->study;
@@ -116,8 +117,8 @@ static bb_status store_each(bb_ao_storage *storage, const bb_factor_pipeline *pi
             continue;
         }
         BB_REQUIRE(out->count < (int)BB_COMMAND_MATRICES, BB_INVALID,
-                   "reconstructors of more than %d targets: a loop of frames multiplies at most so "
-                   "many",
+                   "reconstructors of more than %d targets: the realtime loop multiplies at most "
+                   "that many",
                    (int)BB_COMMAND_MATRICES);
         BB_TRY(bb_factor_storage_encode(&storage->common, pipeline, rows, evaluation->r[t],
                                         &evaluation->common, &out->stored[out->count]));
@@ -131,8 +132,8 @@ done:
     return status;
 }
 
-// Groups of slopes follow one another.
-static bb_status take_groups(const bb_slope_groups *groups, bb_frame_matrices *out)
+// Copies the slope groups, which must be contiguous.
+static bb_status copy_groups(const bb_slope_groups *groups, bb_frame_matrices *out)
 {
     bb_status status = BB_OK;
     BB_TRY(BB_ZEROED(groups->count + 1, &out->group_begin));
@@ -148,8 +149,8 @@ done:
     return status;
 }
 
-// Variances of slopes, and of what the filter leaves of them.
-static bb_status take_spread(bb_rounding_norm *norms, bool filtered, bb_frame_matrices *out)
+// Computes the standard deviations of slopes after the filter, and of the part that it removes.
+static bb_status compute_spread(bb_rounding_norm *norms, bool filtered, bb_frame_matrices *out)
 {
     bb_status status = BB_OK;
     BB_TRY(BB_ALLOCATE(out->slopes, &out->own));
@@ -161,7 +162,7 @@ static bb_status take_spread(bb_rounding_norm *norms, bool filtered, bb_frame_ma
         out->own[j] = sqrt(out->own[j]);
     }
     if (filtered) {
-        BB_TRY(take_groups(&norms[1].groups, out));
+        BB_TRY(copy_groups(&norms[1].groups, out));
     }
 done:
     return status;
@@ -175,7 +176,7 @@ bb_status bb_frame_matrices_store(bb_ao_storage *storage, const bb_factor_pipeli
     out->slopes = storage->problem->cmm->rows;
     BB_TRY(store_each(storage, pipeline, evaluation, out));
     if (evaluation->common.outcome.kind == BB_OUTCOME_OK) {
-        BB_TRY(take_spread(storage->common.norms, filtered, out));
+        BB_TRY(compute_spread(storage->common.norms, filtered, out));
     }
 done:
     return status;
@@ -189,30 +190,29 @@ static bb_status solve_study(const bb_ao_study *study, const bb_factor_pipeline 
     solving work = {.study = &resolved, .pipeline = pipeline};
     const bb_outcome *outcome = &work.evaluation.common.outcome;
     BB_TRY(bb_ao_extent_resolve(study, &resolved));
-    BB_REQUIRE(
-        study->learn.source == (int)BB_AO_LEARN_OFF, BB_UNSUPPORTED,
-        "learn.source: a loop of frames runs the reconstructor of the true profile, expected "
-        "off");
-    BB_TRY(pose(&work));
+    BB_REQUIRE(study->learn.source == (int)BB_AO_LEARN_OFF, BB_UNSUPPORTED,
+               "learn.source: the realtime loop needs the reconstructor of the true profile, "
+               "expected off");
+    BB_TRY(set_up_problem(&work));
     BB_TRY(solve(&work));
     BB_TRY(bb_frame_matrices_store(&work.storage, pipeline, &work.evaluation, out));
     BB_REQUIRE(outcome->kind == BB_OUTCOME_OK, BB_INVALID,
                "pipeline %s: %s, %s: there is no reconstructor to run", pipeline->name,
                bb_outcome_name(outcome->kind), outcome->detail);
 done:
-    finish(&work);
+    release(&work);
     return status;
 }
 
-// A matrix that is drawn.
+// Random matrix.
 typedef struct drawing {
     uint64_t seed;
-    bb_index number; // of the matrix among those of a frame
+    bb_index number; // index among the matrices of a frame
     bb_index rows, columns;
-    const double *places; // [columns] of slopes
+    const double *places; // [columns] positions of the slopes
 } drawing;
 
-// Place of item `index` of `count` on a line from 0 to 1.
+// Position of item `index` of `count` on a line from 0 to 1.
 static double place_of(bb_index index, bb_index count)
 {
     return ((double)index + 0.5) / (double)count;
@@ -258,7 +258,7 @@ static bb_status draw_matrix(const drawing *matrix, const bb_factor_pipeline *pi
     bb_status status = BB_OK;
     const bb_matrix_source source = {.rows = matrix->rows,
                                      .columns = matrix->columns,
-                                     .name = "drawn matrix",
+                                     .name = "random matrix",
                                      .unit = "1",
                                      .fill = fill_drawn,
                                      .context = matrix};
@@ -358,9 +358,9 @@ double bb_frame_matrices_values(const bb_frame_matrices *self)
     return (double)self->commands * (double)self->slopes;
 }
 
-static const double reference_share = 0.1; // of the deviation of a slope
+static const double reference_share = 0.1; // of a slope's deviation
 
-// Reference and sets of slopes by Philox: whatever the threads, the same.
+// Draws the reference and the sets of slopes by Philox, independently of the number of threads.
 static bb_status draw_slopes(bb_frame_loop *loop)
 {
     bb_status status = BB_OK;
@@ -423,14 +423,14 @@ static bb_command_rounding rounding_of(const bb_frame_loop *loop)
 
 typedef bb_coded_operator *operator_row[BB_COMMAND_MATRICES];
 
-// Rows of matrix `t` that a device has.
+// Rows of matrix `t` on a device.
 static bb_command_share share_of(const bb_frame_loop *loop, int t, int devices, int which)
 {
     return bb_command_share_of(bb_coded_matrix_rows(loop->matrices.stored[t].matrix), devices,
                                which);
 }
 
-// Frames by given operators, a row of them a device.
+// Creates a command loop from the given operators, one row of them per device.
 static bb_status open_frames(const bb_frame_loop *loop, int device_count, bb_device *const *devices,
                              operator_row *operators, bb_command_loop **out)
 {
@@ -442,7 +442,7 @@ static bb_status open_frames(const bb_frame_loop *loop, int device_count, bb_dev
     for (int d = 0; d < device_count; ++d) {
         for (int t = 0; t < matrices->count; ++t) {
             const bb_index first = share_of(loop, t, device_count, d).first;
-            const float *rows = matrices->stored[t].means; // of all devices
+            const float *rows = matrices->stored[t].means; // for all devices
             means[d][t] = rows == NULL ? NULL : rows + first * matrices->group_count;
             scales[t] = matrices->stored[t].scales;
         }
@@ -460,7 +460,8 @@ static bb_status open_frames(const bb_frame_loop *loop, int device_count, bb_dev
     return bb_command_loop_create(device_count, devices, systems, out);
 }
 
-// On a GPU sums in fp32 are those of runs, which fp64 takes: narrow storages are fastest so.
+// Creates an operator. On a GPU, fp32 sums are split into short runs that are added in fp64, which
+// is fastest for narrow storages.
 static bb_status open_operator(bb_frame_loop *loop, int which, int t)
 {
     enum { RUN = BB_GEMV_RUN_STEP };
@@ -535,7 +536,7 @@ void bb_frame_loop_set_slopes(bb_frame_loop *loop, bb_index number)
     bb_command_loop_set_slopes(loop->frames, loop->slopes + number % loop->sets * n);
 }
 
-// Slopes of the first set that is finite; of none the first.
+// First set of slopes without NaN or infinity; the first set if there is none.
 static const float *find_finite(const bb_frame_loop *loop)
 {
     const bb_index n = loop->matrices.slopes;

@@ -10,72 +10,74 @@
 #include "sim/ao/ao_storage.h"
 #include "solvers/loop/command_loop.h"
 
-/// Zero-initialise; release with bb_frame_matrices_release.
+/// Matrices of a realtime loop. Zero-initialise; release with bb_frame_matrices_release.
 typedef struct bb_frame_matrices {
     bool is_drawn;
     int count;
-    bb_index slopes, commands; ///< of all matrices
+    bb_index slopes, commands; ///< totals over all matrices
     bb_stored_reconstructor stored[BB_COMMAND_MATRICES];
-    bb_index group_count;  ///< 0: means stay
+    bb_index group_count;  ///< 0: means are not filtered
     bb_index *group_begin; ///< [group_count + 1]
-    double *own;           ///< [slopes] deviation, without that of
-    double *common;        ///< [slopes] what a group has in common
-    double seconds;        ///< to solve or draw, and to code
+    double *own;           ///< [slopes] standard deviation after the filter
+    double *common;        ///< [slopes] standard deviation of the group's common part
+    double seconds;        ///< time to solve or draw, and to encode
 } bb_frame_matrices;
 
-/// Solves a study for one of its pipelines, or draws, and stores what that gives. Errors: those of
-/// the problem and the solve, BB_INVALID (a numerical failure, more than BB_COMMAND_MATRICES
-/// reconstructors), BB_UNSUPPORTED (a profile that is learned), BB_MEMORY.
+/// Solves a study for one of its pipelines, or draws random matrices, and stores the result.
+/// Errors: those of the problem and the solve, BB_INVALID (a numerical failure, more than
+/// BB_COMMAND_MATRICES reconstructors), BB_UNSUPPORTED (a learned profile), BB_MEMORY.
 BB_CHECKED bb_status bb_frame_matrices_make(const bb_ao_study *study,
                                             const bb_factor_pipeline *pipeline,
                                             bb_frame_matrices *out);
 
-/// The same of what an evaluation was solved to, commands where those are stored: stores it in its
-/// place, as bb_ao_storage_round of draw 0. A failure is the evaluation's outcome. Errors:
-/// BB_INVALID (more than BB_COMMAND_MATRICES), BB_MEMORY, the source's.
+/// Stores the solution of an evaluation, or its commands where those are stored, and replaces it by
+/// the decoded values, as bb_ao_storage_round of draw 0. A failure sets the evaluation's outcome.
+/// Errors: BB_INVALID (more than BB_COMMAND_MATRICES), BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_frame_matrices_store(bb_ao_storage *storage,
                                              const bb_factor_pipeline *pipeline,
                                              bb_ao_evaluation *evaluation, bb_frame_matrices *out);
 void bb_frame_matrices_release(bb_frame_matrices *self);
 
-/// Bytes and values of all matrices, and of what multiplies means.
+/// Bytes of all matrices including that of the means, and number of values.
 double bb_frame_matrices_bytes(const bb_frame_matrices *self);
 double bb_frame_matrices_values(const bb_frame_matrices *self);
 
-enum { BB_FRAME_SETS = 8 }; ///< of slopes that are drawn
+enum { BB_FRAME_SETS = 8 }; ///< number of random sets of slopes
 
-/// Read-only to users.
+/// Realtime loop of a pipeline; read-only to callers.
 typedef struct bb_frame_loop {
-    const bb_ao_study *study;           ///< borrowed, as are the next two
+    const bb_ao_study *study;           ///< borrowed, as are `pipeline` and `devices`
     const bb_factor_pipeline *pipeline; ///< of the study
     int device_count;
-    bb_device *devices[BB_COMMAND_DEVICES]; ///< of one kind
+    bb_device *devices[BB_COMMAND_DEVICES]; ///< all of one kind
     bb_frame_matrices matrices;
-    bb_coded_operator *operators[BB_COMMAND_DEVICES][BB_COMMAND_MATRICES]; ///< of their rows
+    bb_coded_operator
+        *operators[BB_COMMAND_DEVICES][BB_COMMAND_MATRICES]; ///< for the rows of each device
     bb_command_loop *frames;
     float *reference;      ///< [slopes]
     bb_index sets;         ///< BB_FRAME_SETS, or the frames of a file
     float *slopes;         ///< [sets][slopes]
-    double operator_bytes; ///< that a frame reads on the devices
+    double operator_bytes; ///< read per frame on the devices
     double distance;       ///< bb_frame_loop_compare, once measured
 } bb_frame_loop;
 
-/// Prepares the frames of matrices that are made: the loop takes what `matrices` holds, which the
-/// caller releases all the same. The study's `realtime` says what loop it is. Errors: those of the
-/// operators and of bb_command_loop_create, BB_INVALID (a matrix of fewer rows than devices),
-/// BB_MEMORY. Owner: the caller.
+/// Creates a loop from `matrices`, whose contents move into the loop; the caller still releases
+/// `matrices`. The study's `realtime` sets the loop's parameters. Errors: those of the operators
+/// and of bb_command_loop_create, BB_INVALID (a matrix with fewer rows than devices), BB_MEMORY.
+/// Owner: the caller.
 BB_CHECKED bb_status bb_frame_loop_create(const bb_ao_study *study,
                                           const bb_factor_pipeline *pipeline, int device_count,
                                           bb_device *const *devices, bb_frame_matrices *matrices,
                                           bb_frame_loop **out);
 void bb_frame_loop_destroy(bb_frame_loop **loop);
 
-/// Puts the slopes of frame `number` where those of the next frame to be posted arrive.
+/// Copies the slopes of frame `number` to the input of the next posted frame.
 void bb_frame_loop_set_slopes(bb_frame_loop *loop, bb_index number);
 
-/// Runs frames from rest until one is out, here and on the cpu with products and sums in fp64, and
-/// compares: `distance` is that of the commands over their norm, of the first set that is finite;
-/// NaN where none is. The loop is at rest again. Errors: the loop's, BB_MEMORY.
+/// Runs frames from the reset state until one leaves the delay, in this loop and on the CPU in
+/// fp64, with the first finite set of slopes. `distance` is the norm of the difference of the
+/// commands over their norm; NaN without a finite set. Resets the loop afterwards. Errors: the
+/// loop's, BB_MEMORY.
 BB_CHECKED bb_status bb_frame_loop_compare(bb_frame_loop *loop, double *distance);
 
 #endif

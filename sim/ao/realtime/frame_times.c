@@ -8,13 +8,13 @@
 #include "sim/ao/ao_run.h"
 #include "sim/ao/realtime/ao_realtime.h"
 
-// Whether a loop multiplies what a pipeline stores, where it computes.
+// Whether the pipeline's device has a product for its storage and sums.
 static bool is_run(const bb_ao_evaluation *evaluation)
 {
     const bb_factor_pipeline *level = &evaluation->level;
     const char *absent = bb_codec_absent(&level->storage, evaluation->common.device);
     if (level->accumulate > (int)BB_FORMAT_FP32) {
-        absent = "a loop of frames sums in fp64 or fp32";
+        absent = "the realtime loop sums in fp64 or fp32";
     }
     if (absent != NULL) {
         bb_log_info("pipeline %s has no frame times: %s", level->name, absent);
@@ -39,7 +39,7 @@ static bb_status measure(bb_frame_loop *loop, bb_ao_evaluation *evaluation)
             "pipeline %s: commands of %td of %td frames were held because a value was not finite",
             evaluation->level.name, measured.held, measured.count);
     }
-    if (bb_threads_count() != threads) { // a GPU's frames stopped them
+    if (bb_threads_count() != threads) { // the frames of a GPU stopped them
         BB_TRY(bb_threads_set(threads));
     }
 done:
@@ -47,7 +47,7 @@ done:
     return status;
 }
 
-// Stored to be scored, and kept meanwhile.
+// Stores the solution for scoring, and runs frames with the stored matrices.
 static bb_status store_and_run(const bb_ao_study *study, bb_ao_storage *storage,
                                bb_ao_evaluation *evaluation)
 {
@@ -81,7 +81,7 @@ bb_status bb_ao_realtime_store_timed(const bb_ao_study *study, bb_ao_storage *st
                : bb_ao_storage_round(storage, &evaluation->level, 0, evaluation);
 }
 
-// In the order of frame_times_s.
+// Latencies of a pipeline, in the order of frame_times_s.
 typedef struct times_row {
     double p50, p99, max;
 } times_row;
@@ -89,12 +89,12 @@ typedef struct times_row {
 #define OF_FRAMES(field) BB_MEMBER(times_row, field), .scale = 1e6, .measured = true
 
 static const bb_output outputs[] = {
-    {"frame_p50_us", "pipeline", "us", "median latency of a frame of the stored matrices",
+    {"frame_p50_us", "pipeline", "us", "median latency of a frame with the stored matrices",
      .note = "from release to commands in host memory, on the pipeline's device; NaN "
              "without a stored matrix, or if the device does not multiply it",
      OF_FRAMES(p50)},
     {"frame_p99_us", "pipeline", "us", "99th percentile of that latency",
-     .note = "nearest rank: one that was measured", OF_FRAMES(p99)},
+     .note = "nearest rank, a measured value", OF_FRAMES(p99)},
     {"frame_max_us", "pipeline", "us", "longest latency", OF_FRAMES(max)},
 };
 
@@ -134,7 +134,7 @@ done:
     return status;
 }
 
-// Times that bb_ao_realtime_store_timed took.
+// Publishes the times of bb_ao_realtime_store_timed.
 const bb_part bb_frame_times_part = {
     .name = "frame times",
     .wanted = wanted,

@@ -8,7 +8,7 @@
 #include "sim/input/unit.h"
 #include "sim/run/study.h"
 
-static const double slowest_value_s = 4e-8; // as of influence functions
+static const double slowest_value_s = 4e-8; // as for influence functions
 
 static bb_map_request request_of(const bb_telemetry_config *config)
 {
@@ -18,8 +18,8 @@ static bb_map_request request_of(const bb_telemetry_config *config)
                             .longest = BB_TELEMETRY_FILE_VALUES};
 }
 
-static bb_status hold_shape(const bb_telemetry_config *config, bb_index slopes, bb_index rows,
-                            bb_index columns)
+static bb_status check_shape(const bb_telemetry_config *config, bb_index slopes, bb_index rows,
+                             bb_index columns)
 {
     bb_status status = BB_OK;
     const char *part = request_of(config).dataset;
@@ -27,8 +27,9 @@ static bb_status hold_shape(const bb_telemetry_config *config, bb_index slopes, 
                ? "first image"
                : part;
     BB_REQUIRE(columns == slopes, BB_INVALID,
-               "'%s', '%s': %td frames of %td slopes, expected %td slopes a frame%s", config->file,
-               part, rows, columns, slopes, rows == slopes ? ": is it transposed?" : "");
+               "'%s', '%s': %td frames of %td slopes, expected %td slopes per frame%s",
+               config->file, part, rows, columns, slopes,
+               rows == slopes ? ": is it transposed?" : "");
     BB_REQUIRE(
         (double)rows * (double)columns <= (double)BB_TELEMETRY_FILE_VALUES, BB_INVALID,
         "'%s', '%s': %td frames of %td slopes, expected at most %td frames (limit: %d values)",
@@ -62,9 +63,9 @@ static bb_status load(const bb_telemetry_config *config, bb_index slopes, bb_tel
     const bb_map_request request = request_of(config);
     bb_map_file map = {0};
     BB_TRY(bb_map_file_inspect(&request, &map));
-    BB_TRY(hold_shape(config, slopes, map.rows, map.columns));
+    BB_TRY(check_shape(config, slopes, map.rows, map.columns));
     BB_TRY(bb_map_file_read(&request, &map));
-    BB_TRY(hold_shape(config, slopes, map.rows, map.columns));
+    BB_TRY(check_shape(config, slopes, map.rows, map.columns));
     out->frames = map.rows;
     out->slopes = map.columns;
     BB_TRY(convert(map.unit, map.values, out));
@@ -95,7 +96,7 @@ static bb_status inspect(const bb_telemetry_config *config, bb_index slopes, bb_
     double factor;
     bb_map_file map = {0};
     BB_TRY(bb_map_file_inspect(&request, &map));
-    BB_TRY(hold_shape(config, slopes, map.rows, map.columns));
+    BB_TRY(check_shape(config, slopes, map.rows, map.columns));
     BB_TRY(bb_unit_find(BB_QUANTITY_ANGLE, map.unit, &name, &factor));
     *frames = map.rows;
 done:

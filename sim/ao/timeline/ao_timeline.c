@@ -11,8 +11,7 @@
 #include <cblas.h>
 #include <math.h>
 
-// The controllers of all pipelines that gave a matrix, and the tables that they fill: NaN
-// elsewhere.
+// Controllers of all pipelines with a matrix, and the result arrays; NaN elsewhere.
 typedef struct timeline {
     const bb_ao_study *study;
     const bb_ao_config *physics;
@@ -22,16 +21,17 @@ typedef struct timeline {
     bb_index targets, wavelengths, pipelines;
     bb_time_domain_task task;
     bb_time_domain_estimate *estimates; // [pipelines][targets] at most
-    bb_stored_product *products;        // [estimates] of those not in fp64
-    bb_index *place;                    // [estimates] pipeline targets + target
+    bb_stored_product *products;        // [estimates] products not in fp64
+    bb_index *place;                    // [estimates] index: pipeline * targets + target
     bb_frame_mean *correctable;         // [pipelines][targets][wavelengths]
     bb_frame_mean *total;
     bb_frame_mean *loss;
     double *delayed;   // [pipelines][targets][wavelengths] by pairs
-    double *whole;     // likewise, of the whole residual; NaN of independent terms
+    double *whole;     // likewise, of the whole residual; NaN with independent error terms
     double (*wind)[2]; // [layers], m/s
-    double *poked;     // [n][actuators] by commands of mirrors; NULL: open loop
-    double *seen;      // [n][m] by slopes that one mirror follows, likewise
+    double *poked;     // [n][actuators] guide-star slopes per mirror command; NULL: open loop
+    double *seen; // [n][m] guide-star slopes per truth slope, with one mirror per target; NULL:
+                  // open loop or mcao
 } timeline;
 
 static bb_status set_wind(timeline *line)
@@ -44,8 +44,9 @@ done:
     return status;
 }
 
-// Slopes of guide stars per command of `stack`.
-static bb_status poke(const bb_tomography *problem, const bb_mirror_stack *stack, double *out)
+// Computes the guide stars' slopes per command of `stack`.
+static bb_status compute_interaction(const bb_tomography *problem, const bb_mirror_stack *stack,
+                                     double *out)
 {
     bb_status status = BB_OK;
     for (bb_index s = 0; s < problem->guides.sensor_count; ++s) {
@@ -57,9 +58,9 @@ done:
     return status;
 }
 
-// P of bb_frame_controller: of commands, and where one mirror corrects of the slopes that it
-// follows, as the matrices of all targets give them.
-static bb_status see_mirrors(timeline *line)
+// Computes matrix P of bb_frame_controller: guide-star slopes per command, and, without mcao, per
+// truth slope. The same P serves all targets.
+static bb_status compute_mirror_response(timeline *line)
 {
     bb_status status = BB_OK;
     const bb_tomography *problem = line->problem;
@@ -70,7 +71,7 @@ static bb_status see_mirrors(timeline *line)
     }
     if (problem->commands != NULL) {
         BB_TRY(BB_ALLOCATE(n * problem->commands->stack.actuator_count, &line->poked));
-        BB_TRY(poke(problem, &problem->commands->stack, line->poked));
+        BB_TRY(compute_interaction(problem, &problem->commands->stack, line->poked));
         goto done;
     }
     const bb_deformable_mirror *mirror = bb_point_spread_mirror(problem->targets[0].spread);
@@ -79,7 +80,7 @@ static bb_status see_mirrors(timeline *line)
     BB_TRY(bb_mirror_stack_of_pupil(mirror, &stack));
     BB_TRY(BB_ALLOCATE(n * actuators, &line->poked));
     BB_TRY(BB_ALLOCATE(n * m, &line->seen));
-    BB_TRY(poke(problem, &stack, line->poked));
+    BB_TRY(compute_interaction(problem, &stack, line->poked));
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, m, actuators, 1.0, line->poked,
                 actuators, mirror->projector, m, 0.0, line->seen, m);
 done:
@@ -87,7 +88,7 @@ done:
     return status;
 }
 
-// The estimate of the reference pipeline towards the same target; itself where that has none.
+// Estimate of the reference pipeline for the same target; `e` itself if there is none.
 static bb_index find_reference(const timeline *line, bb_index e)
 {
     const bb_index pipeline = bb_factor_pipelines_reference(&line->study->pipelines);
@@ -99,8 +100,7 @@ static bb_index find_reference(const timeline *line, bb_index e)
     return e;
 }
 
-// Sets what is multiplied towards target t: a matrix of slopes, of commands of the target's own
-// mirror, or of mirrors that correct together.
+// Sets the matrix for target t: slopes, commands of the target's own mirror, or commands of mcao.
 static void set_matrix(const timeline *line, const bb_ao_evaluation *evaluation, bb_index t,
                        bb_time_domain_estimate *out)
 {
@@ -117,7 +117,7 @@ static void set_matrix(const timeline *line, const bb_ao_evaluation *evaluation,
     }
 }
 
-// Product of a pipeline with its rounded slopes and sums.
+// Sets the product of a pipeline, with its rounded slopes and sums.
 static bb_status set_product(const timeline *line, const bb_factor_pipeline *level,
                              bb_stored_product *product, bb_time_domain_estimate *out)
 {
@@ -185,19 +185,20 @@ typedef struct strehl_row {
 
 static const bb_output strehl_rows[] = {
     {"strehl_time_domain", BY_DIRECTION, "1",
-     "Strehl ratio of the correctable residual in time, mean of realisations",
+     "Strehl ratio of the correctable residual in time, mean over realisations",
      .member = offsetof(strehl_row, mean)},
     {"strehl_time_domain_error", BY_DIRECTION, "1", "its standard error",
-     .note = "from independent realisations: frames of one are alike",
+     .note = "from independent realisations, because frames within one are correlated",
      .member = offsetof(strehl_row, error)},
     {"strehl_pairs_delayed", BY_DIRECTION, "1",
-     "Strehl ratio of the correctable residual by pairs of points, from the covariance of slopes "
-     "with the truth a delay later",
-     .note = "of these winds; with a gain below 1 of the slopes of as many frames as settle",
+     "Strehl ratio of the correctable residual by pairs of points, from slopes' covariance with "
+     "the truth after the delay",
+     .note =
+         "with these winds; with a gain below 1 also from earlier slopes, as many frames as settle",
      .member = offsetof(strehl_row, delayed)},
     {"strehl_whole_delayed", BY_DIRECTION, "1",
-     "Strehl ratio of the whole residual by pairs of points, a delay later",
-     .note = "likewise; NaN where error terms are independent",
+     "Strehl ratio of the whole residual by pairs of points, after the delay",
+     .note = "likewise; NaN with independent error terms",
      .member = offsetof(strehl_row, whole_delayed)},
     {"strehl_time_domain_sigmas", BY_DIRECTION, "1",
      "z-score of its difference from strehl_pairs_delayed", .note = BY_STUDENT,
@@ -207,8 +208,8 @@ static const bb_output strehl_rows[] = {
     {"strehl_time_domain_loss_error", BY_DIRECTION, "1", "its standard error",
      .note = "of differences", .member = offsetof(strehl_row, loss_error)},
     {"strehl_time_domain_whole", BY_DIRECTION, "1",
-     "Strehl ratio of the whole residual in time, mean of realisations",
-     .note = "fitting and aliasing are in it", .member = offsetof(strehl_row, whole_mean)},
+     "Strehl ratio of the whole residual in time, mean over realisations",
+     .note = "includes fitting and aliasing", .member = offsetof(strehl_row, whole_mean)},
     {"strehl_time_domain_whole_error", BY_DIRECTION, "1", "its standard error",
      .member = offsetof(strehl_row, whole_error)},
     {"strehl_time_domain_whole_sigmas", BY_DIRECTION, "1",
@@ -259,11 +260,12 @@ typedef struct residual_record {
 
 static const bb_output residual_rows[] = {
     {"residual_rms_time_domain_nm", "pipeline, target", "nm",
-     "rms of the correctable residual over the pupil without piston, root of the mean in time",
+     "rms of the correctable residual over the pupil without piston, root of the mean over time",
      .member = offsetof(residual_record, residual_nm)},
-    {"time_domain_delay_ms", "", "ms", "age of the correction when it is scored",
+    {"time_domain_delay_ms", "", "ms", "age of the correction at scoring",
      .member = offsetof(residual_record, delay_ms)},
-    {"time_domain_period_s", "", "s", "after which the fastest layer shows its finest waves again",
+    {"time_domain_period_s", "", "s",
+     "repetition period of the fine screens, for the fastest layer",
      .member = offsetof(residual_record, period_s)},
 };
 
@@ -287,7 +289,7 @@ static const bb_output wind_rows[] = {
 static const bb_output_table wind_outputs = {
     .title = "/results, ao", .group = "results", .axes = "layer", BB_OUTPUT_ROWS(wind_rows)};
 
-// Period of the finer screens, the shorter one.
+// Period of the fine screens, which is the shorter one.
 static double period_s(const timeline *line, const bb_screen_size *size)
 {
     double fastest = 0.0;
@@ -353,8 +355,8 @@ static double narrow_pipelines(const bb_ao_study *study)
     return count;
 }
 
-// The run on all skies; `held` stays until its scores are made: what guide stars see of mirrors,
-// and matrices whose products are not in fp64.
+// Need of the run over all skies. `held` remains until scoring: guide-star slopes per command, and
+// matrices whose products are not in fp64.
 static bb_need skies_need(const bb_ao_study *study, const bb_ao_extent *span, bb_need *held)
 {
     const bb_time_domain_config *time = &study->time_domain;
@@ -381,7 +383,7 @@ static bb_need skies_need(const bb_ao_study *study, const bb_ao_extent *span, bb
                                             bb_time_domain_need(&series, span->threads)));
 }
 
-// The covariances of late truth sensors and the residuals of all follow the skies.
+// The covariances of delayed truth sensors and all residuals follow the skies.
 static bb_status need(const void *all, const void *extent, bb_need *out)
 {
     const bb_ao_study *study = all;
@@ -408,7 +410,7 @@ static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)
     const bb_ao_study *study = all;
     const bb_time_domain_config *time = &study->time_domain;
     (void)extent;
-    return bb_plan_add(plan, "time", "%td skies of %td frames at %g Hz, %g ms late, %s loop",
+    return bb_plan_add(plan, "time", "%td skies of %td frames at %g Hz, delay %g ms, %s loop",
                        time->realisations, time->settle_frames + time->frames, time->rate_hz,
                        bb_ao_timeline_config_delay_ms(study),
                        time->loop == (int)BB_LOOP_CLOSED ? "closed" : "open");
@@ -444,7 +446,7 @@ static bb_status run(void *all, bb_results *results)
                               .wavelengths_m = scoring->wavelengths_m}};
     BB_TRY(set_wind(&line));
     BB_TRY(bb_ao_timeline_config_cover(study, physics, &line.problem->guides));
-    BB_TRY(see_mirrors(&line));
+    BB_TRY(compute_mirror_response(&line));
     BB_TRY(list_estimates(&line));
     BB_TRY(bb_frame_sampler_create(line.problem, &study->monte_carlo, &sampler));
     const bb_screen_size size = bb_frame_sampler_screen(sampler);
@@ -465,7 +467,7 @@ done:
     return status;
 }
 
-// The controller in time, with the matrices of all pipelines. Requires the axes of /results.
+// The controller in time, with the matrices of all pipelines. Needs the axes of /results.
 const bb_part bb_ao_timeline_part = {
     .name = "time domain",
     .wanted = wanted,

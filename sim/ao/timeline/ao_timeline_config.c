@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double golden_deg = 137.50776405003785; // a turn over the golden ratio, squared
+static const double golden_deg = 137.50776405003785; // golden angle
 
 void bb_ao_timeline_config_wind(const bb_ao_study *study, const bb_atmosphere *atmosphere,
                                 double (*out)[2])
@@ -29,13 +29,13 @@ double bb_ao_timeline_config_delay_ms(const bb_ao_study *study)
                                               : study->time_domain.delay_ms;
 }
 
-static bb_status complain(const bb_config *config, const char *key, const char *rule,
-                          bb_problems *problems)
+static bb_status refuse_key(const bb_config *config, const char *key, const char *rule,
+                            bb_problems *problems)
 {
     return bb_study_refuse(true, config, problems, "%s: %s", key, rule);
 }
 
-// Times of a frame, in turn.
+// Checks that exposure and delay fit in a frame.
 static bb_status check_times(const bb_ao_study *study, const bb_config *config,
                              bb_problems *problems)
 {
@@ -51,8 +51,8 @@ static bb_status check_times(const bb_ao_study *study, const bb_config *config,
     } else if (delay_ms < 0.5 * time->exposure_ms ||
                (closed && delay_ms <= 0.5 * time->exposure_ms)) {
         BB_TRY(bb_study_refuse(true, config, problems,
-                               "time_domain.delay_ms = %g (error_terms.frame_delay_ms unless it is "
-                               "given): expected %s half the exposure, %g ms, for %s loop",
+                               "time_domain.delay_ms = %g (default: error_terms.frame_delay_ms): "
+                               "expected %s half the exposure, %g ms, for %s loop",
                                delay_ms, closed ? "more than" : "at least", 0.5 * time->exposure_ms,
                                closed ? "a closed" : "an open"));
     }
@@ -60,7 +60,7 @@ done:
     return status;
 }
 
-// Directions of all layers, also where only the lag of a score reads them.
+// Checks the number of wind directions, also where only the lag of a score uses them.
 static bb_status check_directions(const bb_ao_study *study, const bb_config *config,
                                   bb_problems *problems)
 {
@@ -75,7 +75,7 @@ done:
     return status;
 }
 
-// Every layer needs its wind.
+// Checks that every layer has wind.
 static bb_status check_wind(const bb_ao_study *study, const bb_config *config,
                             bb_problems *problems)
 {
@@ -83,9 +83,9 @@ static bb_status check_wind(const bb_ao_study *study, const bb_config *config,
     const int profile = study->atmosphere.profile;
     if (study->error_terms.wind_m_per_s.count == 0 &&
         (profile < 0 || !bb_profile_has_wind((bb_profile)profile))) {
-        BB_TRY(complain(config, "time_domain.frames",
-                        "needs the wind of every layer, expected error_terms.wind_m_per_s",
-                        problems));
+        BB_TRY(refuse_key(config, "time_domain.frames",
+                          "needs the wind of every layer, expected error_terms.wind_m_per_s",
+                          problems));
     }
 done:
     return status;
@@ -104,15 +104,15 @@ bb_status bb_ao_timeline_config_check(const void *all, const bb_config *config,
     BB_TRY(check_times(study, config, problems));
     BB_TRY(check_wind(study, config, problems));
     if (time->loop == (int)BB_LOOP_CLOSED && study->correction == (int)BB_AO_CORRECTION_MOAO) {
-        BB_TRY(complain(config, "time_domain.loop",
-                        "closed needs guide stars behind the mirrors, and with correction moao "
-                        "they are not; expected open",
-                        problems));
+        BB_TRY(refuse_key(config, "time_domain.loop",
+                          "a closed loop needs guide stars behind the mirrors, which correction "
+                          "moao does not have; expected open",
+                          problems));
     }
     if (study->error_terms.shake_arcsec > 0.0) {
-        BB_TRY(complain(config, "time_domain.frames",
-                        "no shake is drawn in time, expected error_terms.shake_arcsec: 0",
-                        problems));
+        BB_TRY(refuse_key(config, "time_domain.frames",
+                          "shake is not simulated in time, expected error_terms.shake_arcsec: 0",
+                          problems));
     }
 done:
     return status;

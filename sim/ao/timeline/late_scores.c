@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-// The weight of older frames that is left out, or at the oldest.
-static const double least = 1.0e-6;
+// Older frames with a smaller relative weight are left out.
+static const double least_weight = 1.0e-6;
 
 typedef struct late_scores {
     bb_ao_scoring *scoring;
@@ -15,29 +15,29 @@ typedef struct late_scores {
     const bb_ao_config *physics;
     const double (*wind)[2]; // [layers], m/s
     double frame_s, delay_s;
-    bb_index frames;                   // J + 1
-    double *weight;                    // a [frames]
-    double (*drift_m)[2];              // [frames][layers] of a frame's slopes to its correction
-    double *cmm;                       // Cmm' [n][n]; NULL: of one frame
-    double **ctm;                      // [targets] Ctm' [m][n], likewise
-    bb_sensor_array *truths;           // [targets] a delay later, of one frame
-    bb_slope_covariance **covariances; // [targets] of them with the guide stars
+    bb_index frames;         // J + 1
+    double *weight;          // a [frames]
+    double (*drift_m)[2];    // [frames][layers] drift from a frame's slopes to its correction
+    double *cmm;             // Cmm' [n][n]; NULL: single frame
+    double **ctm;            // [targets] Ctm' [m][n], likewise
+    bb_sensor_array *truths; // [targets] sensors after the delay, for a single frame
+    bb_slope_covariance **covariances; // [targets] covariances of `truths` with the guide stars
     bb_view *views;                    // [targets + 1]
-    bb_matrix_source *dense;           // [targets + 1] the last of Cmm'
+    bb_matrix_source *dense;           // [targets + 1] the last is Cmm'
     const bb_matrix_source **listed;   // [targets]
-    bb_whole_residual **wholes;        // [targets]; NULL: error terms are independent
+    bb_whole_residual **wholes;        // [targets]; NULL: independent error terms
 } late_scores;
 
 static bb_index frames_of(const bb_ao_study *study)
 {
     const double gain = study->time_domain.gain;
     const bb_index settle = study->time_domain.settle_frames;
-    const double wanted = gain < 1.0 ? ceil(log(least) / log(1.0 - gain)) : 0.0;
+    const double wanted = gain < 1.0 ? ceil(log(least_weight) / log(1.0 - gain)) : 0.0;
     return 1 + (wanted < (double)settle ? (bb_index)wanted : settle);
 }
 
-// Weights of the frames and how far layers have moved since them.
-static bb_status weigh_frames(late_scores *work)
+// Computes the weights of the frames, and the drift of the layers since each of them.
+static bb_status set_weights(late_scores *work)
 {
     bb_status status = BB_OK;
     const double gain = work->scoring->study->time_domain.gain;
@@ -57,8 +57,8 @@ done:
     return status;
 }
 
-// Frozen flow: sensors that look `time_s` later see what those of now would see upwind.
-static bb_status look_later(const late_scores *work, double time_s, bb_sensor_array *array)
+// Moves sensors upwind. By frozen flow, they then measure the turbulence of `time_s` later.
+static bb_status move_upwind(const late_scores *work, double time_s, bb_sensor_array *array)
 {
     bb_status status = BB_OK;
     const bb_index layers = work->problem->atmosphere.layer_count;
@@ -74,7 +74,7 @@ done:
     return status;
 }
 
-// Adds `weight` times the covariance of two arrays to `sum`, of guides' `rows` and its transpose.
+// Adds `weight` times the covariance of two arrays to `sum`, with `both` also its transpose.
 static bb_status add_covariance(const bb_atmosphere *atmosphere, const bb_sensor_array *rows,
                                 const bb_sensor_array *columns, double weight, bool both,
                                 double *values, double *sum)
@@ -98,7 +98,7 @@ done:
     return status;
 }
 
-// b_k of a lag of k frames.
+// Weight b_k of a lag of k frames.
 static double lag_weight(const late_scores *work, bb_index k)
 {
     double sum = 0.0;
@@ -122,7 +122,7 @@ static bb_status sum_guides(late_scores *work)
     }
     for (bb_index k = 1; k < work->frames; ++k) {
         BB_TRY(bb_sensor_array_create_guides(work->physics, &work->problem->atmosphere, &later));
-        BB_TRY(look_later(work, (double)k * work->frame_s, &later));
+        BB_TRY(move_upwind(work, (double)k * work->frame_s, &later));
         BB_TRY(add_covariance(&work->problem->atmosphere, &later, &work->problem->guides,
                               lag_weight(work, k), true, values, work->cmm));
         bb_sensor_array_release(&later);
@@ -145,7 +145,7 @@ static bb_status sum_truths(late_scores *work, bb_index target)
     for (bb_index j = 0; j < work->frames; ++j) {
         BB_TRY(bb_sensor_array_create_truth(work->physics, target, &work->problem->atmosphere,
                                             &later));
-        BB_TRY(look_later(work, work->delay_s + (double)j * work->frame_s, &later));
+        BB_TRY(move_upwind(work, work->delay_s + (double)j * work->frame_s, &later));
         BB_TRY(add_covariance(&aim->seen, &later, &work->problem->guides, work->weight[j], false,
                               values, work->ctm[target]));
         bb_sensor_array_release(&later);
@@ -156,7 +156,8 @@ done:
     return status;
 }
 
-// A single frame has a source that a GPU can fill.
+// Sets the delayed Ctm of a target. For a single frame it is an analytic source that a GPU can
+// fill.
 static bb_status set_source(late_scores *work, bb_index target)
 {
     bb_status status = BB_OK;
@@ -175,7 +176,7 @@ static bb_status set_source(late_scores *work, bb_index target)
     }
     BB_TRY(bb_sensor_array_create_truth(work->physics, target, &work->problem->atmosphere,
                                         &work->truths[target]));
-    BB_TRY(look_later(work, work->delay_s, &work->truths[target]));
+    BB_TRY(move_upwind(work, work->delay_s, &work->truths[target]));
     BB_TRY(bb_slope_covariance_create(&parts, &work->covariances[target]));
     work->listed[target] = bb_slope_covariance_source(work->covariances[target]);
 done:
@@ -238,7 +239,7 @@ static bb_status make_sources(late_scores *work)
     bb_status status = BB_OK;
     const bb_index targets = work->problem->target_count;
     const bb_index n = work->problem->cmm->rows;
-    BB_TRY(weigh_frames(work));
+    BB_TRY(set_weights(work));
     BB_TRY(BB_ZEROED(targets, &work->ctm));
     BB_TRY(BB_ZEROED(targets, &work->truths));
     BB_TRY(BB_ZEROED(targets, &work->covariances));

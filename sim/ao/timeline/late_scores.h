@@ -16,15 +16,17 @@
 
 #include "sim/ao/ao_scoring.h"
 
-/// By pairs of points, of the evaluations [pipelines of the study], into `correctable` and `whole`
-/// [pipelines][targets][wavelengths]; `whole` stays as it is where error terms are independent.
-/// `wind` [layers][2], m/s. Errors: BB_MEMORY, BB_DEVICE, the sources'.
+/// Computes Strehl ratios by pairs of points after the delay, for the evaluations [pipelines of the
+/// study], into `correctable` and `whole` [pipelines][targets][wavelengths]. `whole` is unchanged
+/// with independent error terms. `wind` [layers][2], m/s. Errors: BB_MEMORY, BB_DEVICE, the
+/// sources'.
 BB_CHECKED bb_status bb_late_scores_run(bb_ao_scoring *scoring, const bb_ao_config *physics,
                                         const double (*wind)[2], bb_ao_evaluation *evaluations,
                                         double *correctable, double *whole);
 
-/// What it takes beside the scores of all pipelines: `cmm` and `ctm` fill each covariance once, n
-/// measurements and m slopes of all truths; `held` of a whole residual's covariances.
+/// Need in addition to the scores of all pipelines. `cmm` and `ctm` are one fill of each
+/// covariance, for n measurements and m slopes of all truths; `wholes` is that of a whole
+/// residual's covariances.
 bb_need bb_late_scores_need(const bb_ao_study *study, double n, double m, bb_need cmm, bb_need ctm,
                             bb_need wholes);
 

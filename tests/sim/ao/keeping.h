@@ -28,9 +28,10 @@
     "{name: fewest, arithmetic: dp, storage: {codec: integer, rounding: sweep}, max_loss: 1e-3}"
 #define TWO "pipelines=[" REFERENCE ", {name: sp, arithmetic: sp}]"
 
-// Checkpoints get their names by rename, which keeping.c replaces: every checkpoint is linked to a
-// name of its own, as if the run had ended there, and one may end the run or the room on the disk.
-extern int collected; ///< number of the last; negative: none are collected
+// keeping.c replaces rename, by which checkpoints get their names. It links every checkpoint to a
+// separate name, as if the run had ended there. It can also end the run, or limit the size of
+// files.
+extern int collected; ///< number of the last one; negative: none are collected
 extern int end_in;    ///< checkpoints until the end; 0: never
 extern int end_by;    ///< a signal; 0: a limit on the size of files
 
@@ -40,7 +41,7 @@ static inline bb_status write_subject(const bb_config *config, bb_text *out)
     return bb_subject_write(&bb_ao_study_schema, bb_config_study(config), others, out);
 }
 
-// Keeps the first so many pipelines of a case as "seen-1" and so on.
+// Stores the checkpoints of a case as "seen-1" and so on.
 static inline void keep(const driver_case *study)
 {
     autoptr(bb_results) results = NULL;
@@ -61,7 +62,7 @@ static inline bb_status open_as(const driver_case *study, const char *path)
     return status;
 }
 
-// The pieces of a checkpoint behind its subject.
+// Pieces of a checkpoint after its subject.
 enum { MOST_PIECES = 64 };
 typedef struct parts {
     bb_store_piece pieces[MOST_PIECES];

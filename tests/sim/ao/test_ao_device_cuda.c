@@ -43,12 +43,12 @@ TEST(strehl_ratios_agree_with_the_cpu)
     check_close(shares[BB_VARIANT_HP2], 10.0 / 36.0, 1e-12, 1.0);
 }
 
-// The reference on either device: Strehl ratios and wavefront errors of all targets. By pairs with
-// fitting, of a mirror a target and of mirrors that correct together; stationary, of targets whose
-// reconstructors stay on the device one behind the other, and of one that all share.
+// The reference has the same Strehl ratios and wavefront errors of all targets on both devices.
+// Scores are by pairs with fitting, with one mirror per target and with mcao; and stationary, with
+// reconstructors of several targets on the device and with a shared one.
 static void compare_devices(const char *config, const char *change, const char *more)
 {
-    enum { NOISE = 1, TERMS = 7 }; // of the error budget, whose other terms are differences
+    enum { NOISE = 1, TERMS = 7 }; // in the error budget; other terms are differences
     static const char pipelines[] = "pipelines=[{name: reference, arithmetic: dp}]";
     static const char *const names[] = {"strehl_by", "residual_rms_by_nm", "error_budget_nm"};
     bb_results *results[2];
@@ -83,7 +83,7 @@ TEST(scores_agree_with_the_cpu)
     compare_devices(BB_SOURCE_DIR "/configs/ao/ltao.yaml", stationary, "sensors.lenslets=8");
 }
 
-// Tiles of 76 are of 128 there, and a band counts these.
+// CUDA rounds tiles of 76 up to 128, and a band counts these.
 TEST(a_tile_is_rounded_up)
 {
     static const char *const tiles[] = {"solver.tile=76", "solver.tile=128", "solver.tile=auto"};
@@ -126,7 +126,7 @@ TEST(a_device_that_is_too_small_is_told_before_any_work)
     check_fails(bb_plan_require_device(&plan), BB_MEMORY, "are free"); // as check and run do
 }
 
-// The trials of one pipeline: they say what was kept, and the cheapest kept one is what was taken.
+// Trials of one pipeline: the cheapest accepted one is the result.
 static void check_trials(const bb_results *results, const char *name, double maximum)
 {
     const bb_dataset *pipeline = bb_results_find(results, "search/pipeline");
@@ -163,7 +163,8 @@ static void check_trials(const bb_results *results, const char *name, double max
     "{name: tight, arithmetic: hp1, max_loss: 1e-5, search: {inside: x3}}, "                       \
     "{name: exact, arithmetic: hp1, max_loss: 1e-300, search: {inside: sp}}]"
 
-// A large max_loss is met by hp1 throughout, one that nothing narrow meets by a precise candidate.
+// A large max_loss is met by hp1 throughout, one that no narrow format meets by a precise
+// candidate.
 TEST(max_loss_is_met_and_verified)
 {
     static const struct {

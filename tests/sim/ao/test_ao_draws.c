@@ -33,7 +33,7 @@ TEST_FULL(draw_0_is_the_study_without_draws)
                 driver_number(four, "strehl_loss", "hp2"));
     assert_true(driver_number(four, "price_std", "hp2") > 1e-5);
     assert_true(isnan(driver_number(four, "price_std", "hp1")));
-    // dp draws the same answer.
+    // Draws of dp agree.
     assert_true(driver_number(four, "price_std", "reference") < 1e-12);
     assert_true(fabs(driver_number(four, "price_worst", "reference")) < 1e-12);
     driver_check_threads(&drawn);
@@ -61,8 +61,8 @@ TEST_FULL(some_draws_lost_are_unsafe)
     assert_non_null(strstr(table.data, "strehl loss (worst draw)"));
 }
 
-// Mean and spread of a price over the draws of one matrix, and over problems that nobody could tell
-// apart: outer scales within 0.045 % of 25 m. Both with dithered rows: without, the ensemble rounds
+// Mean and spread of a loss over the draws of one matrix, and over problems with indistinguishable
+// outer scales, within 0.045 % of 25 m. Both use dithered rows: without dither, the ensemble rounds
 // coherently and draws do not (docs/manual/precision.md, 6.5).
 TEST_FULL(draws_agree_with_an_ensemble_of_problems)
 {
@@ -96,7 +96,7 @@ TEST_FULL(draws_agree_with_an_ensemble_of_problems)
     assert_true(drawn_deviation > 0.5 * deviation && drawn_deviation < 2.5 * deviation);
 }
 
-// A max_loss that the plain factorization just meets is beyond it if other draws are worse.
+// A max_loss that draw 0 just meets is exceeded if other draws are worse.
 TEST_FULL(max_loss_is_met_in_every_draw)
 {
     autoptr(bb_results) results = driver_results(

@@ -16,8 +16,7 @@ TEST(threads_do_not_change_a_bit)
     driver_check_threads(CASE(CONFIG_NX456, {"device=cpu", "solver.tile=50", once}));
 }
 
-// Targets are solved one after the other from one factor: a study of one of them must give the
-// same.
+// Targets are solved in turn with one factor: a study of one of them must give the same.
 TEST(targets_share_one_factor)
 {
     static const char *const single[] = {"targets=[{x_arcsec: 0.0, y_arcsec: 0.0}]",
@@ -40,7 +39,7 @@ TEST(targets_share_one_factor)
             assert_true(got[0] > 0.0 && got[0] < 1.0);
         }
     }
-    // Off the axis of the stars it is not the same.
+    // Off the axis of the stars the results differ.
     assert_true(dataset->numbers[0] != dataset->numbers[dataset->shape[2]]);
 }
 
@@ -95,7 +94,7 @@ TEST(a_second_dp_loses_nothing)
                 driver_number(results, "strehl", "reference"));
 }
 
-// Bytes of a tile matrix: the lower tiles, whole; halves where tiles are held in fp16.
+// Bytes of a tile matrix: whole lower tiles, with half the bytes for tiles in fp16.
 TEST(bytes_and_operations_are_those_of_the_tiles)
 {
     autoptr(bb_results) results = driver_results(&small);
@@ -111,7 +110,7 @@ TEST(bytes_and_operations_are_those_of_the_tiles)
     check_relative(driver_number(results, "flops_dense_equivalent", "sp"), flops, 1e-12);
 }
 
-// Numbers of an independent numpy computation of the case (tests/physics/ao/test_nx456.c).
+// Values from an independent numpy computation of the case (tests/physics/ao/test_nx456.c).
 TEST(nx456_matches_the_reference)
 {
     autoptr(bb_results) results = driver_results(CASE(CONFIG_NX456, {"device=cpu", once}));
@@ -166,7 +165,7 @@ static void check_failed(const bb_results *results, const char *name)
         const double *row = driver_row(results, numbers[i], name);
         check_all_nan(row, dataset->count / dataset->shape[0]);
     }
-    // What was made before it failed is known.
+    // Results computed before the failure are available.
     assert_true(driver_number(results, "operator_bytes", name) > 0.0);
     assert_true(driver_number(results, "encode_time_s", name) > 0.0);
 }
@@ -190,7 +189,7 @@ TEST(a_lost_definiteness_is_a_result)
                   driver_text(results, "status_detail", "hp3"));
 }
 
-// The reference goes by its name, wherever it stands in the list.
+// The reference is found by its name, at any position in the list.
 TEST(the_reference_goes_by_its_name)
 {
     autoptr(bb_results) results = driver_results(

@@ -12,8 +12,8 @@
 
 enum { ARGUMENTS = 24 };
 
-// Runs `bitbudget run` of a small study of four pipelines in a child, where `end_in` checkpoints
-// are followed by `by`; both streams go to the file "printed".
+// Runs `bitbudget run` of a small study of four pipelines in a child, with signal `by` after
+// `end_in` checkpoints; both streams go to the file "printed".
 static int call(int input, int factor, const char *const options[])
 {
     const char *all[ARGUMENTS] = {"bitbudget", "run", CONFIG_AO_SMALL, TINY, FOUR};
@@ -73,15 +73,15 @@ static const char *const resuming[] = {"-q", "-o", "a.h5", "--resume", "state", 
 
 TEST_FULL(the_program_goes_on_after_any_end)
 {
-    // What the signal finds said is what stood before the checkpoint that it follows at once.
+    // A signal right after a checkpoint reports the state before that checkpoint.
     static const struct {
         int after, number, code;
         const char *name, *sentence;
     } ends[] = {
-        {1, SIGHUP, 129, "SIGHUP", "nothing is kept yet"},
-        {2, SIGTERM, 143, "SIGTERM", "pipeline reference (1 of 4) is kept: " AGAIN},
-        {3, SIGINT, 130, "SIGINT", "pipelines reference, fp8 (2 of 4) are kept: " AGAIN},
-        {4, SIGTERM, 143, "SIGTERM", "pipelines reference, fp8, hp2 (3 of 4) are kept: " AGAIN},
+        {1, SIGHUP, 129, "SIGHUP", "nothing has been saved yet"},
+        {2, SIGTERM, 143, "SIGTERM", "pipeline reference (1 of 4) is saved: " AGAIN},
+        {3, SIGINT, 130, "SIGINT", "pipelines reference, fp8 (2 of 4) are saved: " AGAIN},
+        {4, SIGTERM, 143, "SIGTERM", "pipelines reference, fp8, hp2 (3 of 4) are saved: " AGAIN},
         {3, SIGKILL, -SIGKILL, NULL, NULL},
     };
     char line[512];
@@ -102,17 +102,17 @@ TEST_FULL(the_program_goes_on_after_any_end)
     }
 }
 
-// However many pipelines were finished, without a checkpoint nothing is kept.
+// Without a checkpoint nothing is saved, whatever the number of finished pipelines.
 TEST(nothing_is_kept_before_a_checkpoint_is_due)
 {
     static const char *const rarely[] = {
         "-q", "-o", "a.h5", "--force", "--checkpoint", "state", "--checkpoint-every", "1e9", NULL};
     (void)unlink("state");
     assert_int_equal(call(1, SIGTERM, rarely), 143); // the last: four are finished
-    assert_true(printed_has("'a.h5' is not written; nothing is kept yet\n"));
+    assert_true(printed_has("'a.h5' is not written; nothing has been saved yet\n"));
 }
 
-// What a signal says that comes once `options` are looked at and before anything is computed.
+// Message of a signal after `options` are parsed and before any computation.
 static void expect_at_start(const bb_run_options *options, const char *sentence)
 {
     int how = 0;
@@ -137,12 +137,12 @@ static void expect_at_start(const bb_run_options *options, const char *sentence)
     assert_true(printed_has(sentence));
 }
 
-// Also before it is known what a checkpoint holds, and by its last part where its path is long.
+// Also before the checkpoint is read, and with the end of its path if that is long.
 TEST(a_checkpoint_stands_from_the_start)
 {
     char path[BB_INTERRUPT_PATH_BYTES + 32];
     keep(CASE(CONFIG_AO_SMALL, {TINY, TWO}));
-    expect_at_start(&(bb_run_options){.checkpoint = "new"}, "; nothing is kept yet\n");
+    expect_at_start(&(bb_run_options){.checkpoint = "new"}, "; nothing has been saved yet\n");
     expect_at_start(&(bb_run_options){.checkpoint = "seen-1", .resume = "seen-1"},
                     "; resume from its checkpoint: bitbudget run ... --resume 'seen-1'\n");
     for (size_t i = 0; i < BB_INTERRUPT_PATH_BYTES; i += 2) {
@@ -153,7 +153,8 @@ TEST(a_checkpoint_stands_from_the_start)
                     "; resume from its checkpoint: bitbudget run ... --resume 'seen-1'\n");
 }
 
-// A resumed run says what stands already, and with all in the checkpoint gives the very same table.
+// A resumed run reports the finished pipelines, and gives the same table from a complete
+// checkpoint.
 TEST(a_resumed_run_says_what_is_kept)
 {
     static const char *const on[] = {"-o",    "b.h5",         "--force", "--resume",
@@ -162,10 +163,10 @@ TEST(a_resumed_run_says_what_is_kept)
     (void)unlink("state");
     assert_int_equal(call(2, SIGKILL, keeping), -SIGKILL);
     assert_int_equal(call(1, SIGTERM, on), 143);
-    assert_true(printed_has("going on after 2 of 4 pipelines"));
-    assert_true(printed_has("pipelines reference, fp8 (2 of 4) are kept: "));
+    assert_true(printed_has("resuming after 2 of 4 pipelines"));
+    assert_true(printed_has("pipelines reference, fp8 (2 of 4) are saved: "));
     assert_int_equal(call(0, 0, on), 0);
-    assert_true(printed_has("going on after 3 of 4 pipelines"));
+    assert_true(printed_has("resuming after 3 of 4 pipelines"));
     assert_int_equal(call(0, 0, again), 0);
     assert_int_equal(system("cp printed table"), 0);
     assert_int_equal(call(0, 0, again), 0);
@@ -198,11 +199,11 @@ TEST(options_are_held_to_their_rules)
     assert_int_equal(call(0, 0, through), 3);
     assert_true(printed_has("checkpoint 'linked' is a symbolic link"));
     assert_int_equal(access("c.h5", F_OK), -1);
-    // Within so many seconds of the start only the last one is written: the run's whole work.
+    // With an interval longer than the run, only the final checkpoint is written.
     assert_int_equal(call(0, 0, rarely), 0);
     assert_int_equal(call(0, 0, (const char *const[]){"-o", "d.h5", "--resume", "rare", NULL}), 0);
-    assert_true(printed_has("going on after 4 of 4 pipelines"));
-    // Another checkpoint is written also where nothing is left to compute.
+    assert_true(printed_has("resuming after 4 of 4 pipelines"));
+    // Another checkpoint is written also if nothing remains to be computed.
     assert_int_equal(call(0, 0,
                           (const char *const[]){"-q", "-o", "e.h5", "--resume", "rare",
                                                 "--checkpoint", "new", NULL}),

@@ -25,7 +25,7 @@ typedef struct row {
     const char *name;
     const char *overrides[5];
     double strehl[DIRECTIONS];
-    double actuators, dropped; // NAN: one mirror a target
+    double actuators, dropped; // NAN: one mirror per target
 } row;
 
 static const row rows[] = {
@@ -90,8 +90,8 @@ TEST_FULL(the_six_rows_are_those_of_an_independent_computation)
     }
 }
 
-// One mirror at 0 m with the condition of that of a target: towards one direction ltao, towards
-// five glao, also with the fitting error and by pairs.
+// One mirror at 0 m with the condition of a target's own mirror equals ltao for one target and glao
+// for five, also with the fitting error and by pairs.
 TEST_FULL(one_mirror_is_ltao_and_glao)
 {
     static const char *const corrections[2] = {"correction=ltao", "correction=glao"};
@@ -112,8 +112,8 @@ TEST_FULL(one_mirror_is_ltao_and_glao)
     }
 }
 
-// Narrow sums are those of M, which moves all directions: one mirror at 0 m towards one of them
-// loses what stored commands of ltao do, by draws of their own.
+// Narrow sums are those of M, which moves all mirrors. One mirror at 0 m and one target lose as
+// much as stored commands of ltao, within sampling noise.
 TEST_FULL(sums_of_shared_commands_are_narrow)
 {
     static const char *const wide = "{name: reference, arithmetic: dp}";
@@ -139,7 +139,8 @@ TEST_FULL(sums_of_shared_commands_are_narrow)
     check_relative(loss[0], loss[1], 0.03);
 }
 
-// The usual condition costs nothing: max(sqrt(30), n / 2), that of one mirror, costs 0.28 off axis.
+// The default condition costs nothing; max(sqrt(30), n / 2), that of one mirror, costs 0.28 off
+// axis.
 TEST_FULL(the_usual_condition_costs_nothing)
 {
     static const char *const mirrors[2] = {
@@ -163,7 +164,8 @@ TEST_FULL(the_usual_condition_costs_nothing)
     }
 }
 
-// Arithmetics, draws and a search solve the commands; their losses are small and of second order.
+// Arithmetics, draws and a search solve for the commands; their losses are small and of second
+// order.
 TEST_FULL(every_pipeline_solves_the_commands)
 {
     autoptr(bb_results) results = driver_results(
@@ -186,7 +188,7 @@ TEST_FULL(every_pipeline_solves_the_commands)
     }
 }
 
-// Of a learned profile the commands are those of what was learned: with the true heights nothing is
+// With a learned profile the commands are those of that profile; with the true heights nothing is
 // lost.
 TEST_FULL(commands_follow_a_learned_profile)
 {
@@ -205,7 +207,7 @@ TEST_FULL(commands_follow_a_learned_profile)
     }
 }
 
-// Frames see the same residual as covariances.
+// Frames and covariances give the same residual.
 TEST_FULL(frames_agree_with_covariances)
 {
     autoptr(bb_results) results =
@@ -235,7 +237,7 @@ TEST_FULL(results_do_not_depend_on_threads)
     assert_true(driver_dataset(results, "mirror_actuators")->numbers[1] == 149.0);
 }
 
-// The plan's bytes hold those that a run takes.
+// The plan's bytes bound those of a run.
 TEST_FULL(the_plan_counts_the_mirrors)
 {
     const driver_case cases[] = {{CONFIG, {NULL}},

@@ -40,8 +40,8 @@ TEST(seeing_is_that_of_the_line_of_sight)
     assert_null(strstr(line, "line of sight"));
 }
 
-// Where reconstructors stay on a GPU, those of two targets wait there while the third is scored; of
-// ltao all targets share one.
+// If reconstructors stay on a GPU, those of two targets remain there while the third is scored;
+// with ltao all targets share one.
 TEST(reconstructors_of_all_targets_are_planned)
 {
     static const char *const corrections[] = {"correction=moao", "correction=ltao"};
@@ -72,8 +72,8 @@ TEST(a_missing_covariance_is_found)
     check_fails(driver_plan(&study, 1, &plan), BB_IO, "'none.h5': No such file");
 }
 
-// Sixteen covariances of 440 slopes are held; a fit to the analytic one takes little. 1200 frames
-// on one core took 38 s, the fit alone 1.6 s.
+// Sixteen covariances of 440 slopes are in memory; a fit to the analytic one needs little. 1200
+// frames on one core took 38 s, the fit alone 1.6 s.
 TEST(learning_takes_memory_and_time)
 {
     const driver_case cases[] = {
@@ -103,8 +103,8 @@ TEST(learning_takes_memory_and_time)
     }
 }
 
-// A sky holds its amplitudes for each thread, and time goes as frames: the preset's 360 and, in
-// open loop with a gain of 1, 120 that are scored.
+// A sky needs its amplitudes once per thread, and time is proportional to frames: the preset's 360,
+// and in open loop with a gain of 1 the 120 scored ones.
 TEST(skies_take_memory_and_time)
 {
     const char *path = BB_SOURCE_DIR "/configs/ao/time-domain.yaml";
@@ -125,7 +125,7 @@ TEST(skies_take_memory_and_time)
     check_relative(plan[2].estimated_seconds - off, 2.0 * (plan[1].estimated_seconds - off), 0.1);
     assert_true(plan[3].estimated_seconds < plan[1].estimated_seconds);
     assert_true(plan[4].estimated_seconds > 2.0 * plan[1].estimated_seconds);
-    // 5 layers of 1e5 waves and more at 24 points a subaperture, four times that at 48.
+    // 5 layers of at least 1e5 waves at 24 points per subaperture, four times that at 48.
     assert_true(plan[1].host_bytes > plan[0].host_bytes + 5.0 * 1e5 * 16.0);
     assert_true(plan[4].host_bytes > plan[1].host_bytes + 3.0 * 5.0 * 1e5 * 16.0);
     assert_non_null(strstr(bb_text_string(&plan[1].lines),
@@ -136,7 +136,7 @@ TEST(skies_take_memory_and_time)
     }
 }
 
-// The planes of L, the right-hand sides and the results, whatever this build can compute.
+// Planes of L, right-hand sides and results, in builds with and without CUDA.
 TEST(device_memory_is_planned_in_every_build)
 {
     const driver_case cases[] = {
@@ -154,7 +154,7 @@ TEST(device_memory_is_planned_in_every_build)
         driver_plan(CASE(BB_SOURCE_DIR "/configs/ao/elt-49664.yaml", {"device=cpu"}), 2, &plan));
     assert_true(plan.device_bytes == 0.0);
 }
-// Reconstructors that a device scores take no room on the host; those of the rounded pipeline do.
+// Reconstructors scored on a device need no host memory; that of the rounded pipeline does.
 TEST(reconstructors_that_stay_on_a_device_are_not_planned_for)
 {
     static const char *const pipelines[] = {

@@ -22,8 +22,8 @@ static void teardown(void)
 }
 
 // The trace is n (unit diagonal), and the eigenvalues give ||A||_F, hence the noise floor behind
-// the tolerance: a lower bound of the least eigenvalue; it is that of the least noisy sensor, so
-// not a sharp one.
+// the tolerance: a lower bound on the smallest eigenvalue, which is not sharp because it is that of
+// the least noisy sensor.
 TEST(noise_floors_are_below_the_least_eigenvalue)
 {
     const bb_dataset *values = dataset_at(results, "spectrum/eigenvalue");
@@ -58,8 +58,8 @@ TEST(tiles_have_their_singular_values)
     check_relative(trace, (double)values->shape[1], 1e-12);
 }
 
-// Twelve rows of tiles: 12 + 11 are sp, 10 + 9 + 8 hp1, the other 28 hp2; cheaper than its near
-// zone throughout, and as good as hp1 within a thousandth of the Strehl ratio.
+// Twelve rows of tiles: 12 + 11 are sp, 10 + 9 + 8 hp1, the other 28 hp2. This is cheaper than its
+// near zone throughout, and as good as hp1 within a thousandth of the Strehl ratio.
 TEST(three_zones_have_their_tiles)
 {
     const double *tiles = driver_row(results, "tile_share", "three-zones");
@@ -94,7 +94,7 @@ TEST(shares_add_up_to_one)
                 0.1 * driver_number(results, "strehl_loss", "hp1"));
 }
 
-// One tile is factored without a product: its shares and their cost are unset, not 0 over 0.
+// One tile is factored without a product: its shares and cost are unset rather than 0 / 0.
 TEST(one_tile_has_no_products)
 {
     autoptr(bb_results) single = driver_results(CASE(CONFIG_AO_SMALL, {"solver.tile=4096"}));

@@ -5,8 +5,8 @@
 #include "sim/input/hdf5_library.h"
 #include "tests/sim/driver.h"
 
-// 120 x 120 pixels by numpy: a disc with a hole, a spider along +y and a segment missing at
-// (+x, -y); turned; and masks that cannot be.
+// 120 x 120 pixels by numpy: a disc with a hole, a spider along +y and a missing segment at (+x,
+// -y); the same rotated; and invalid masks.
 static const char script[] = "import h5py, numpy as n\n"
                              "f = h5py.File('masks.h5', 'w')\n"
                              "c = (2 * n.arange(120) + 1) / 120 - 1\n"
@@ -27,7 +27,7 @@ static const char script[] = "import h5py, numpy as n\n"
                              "q = p.astype('f8'); q[3, 4] = -0.25; f['negative'] = q\n"
                              "q = p.astype('f8'); q[3, 4] = n.nan; f['nan'] = q\n"
                              "f['integer'] = p.astype('i4')\n"
-                             // FITS by hand: cards of 80 bytes, blocks of 2880, big-endian.
+                             // Hand-written FITS: cards of 80 bytes, blocks of 2880, big-endian.
                              "def write(name, a, bits, cut=0):\n"
                              "    cards = ['SIMPLE  = %20s' % 'T', 'BITPIX  = %20d' % bits,\n"
                              "             'NAXIS   = %20d' % a.ndim]\n"
@@ -94,14 +94,14 @@ TEST(masks_that_cannot_be_are_refused)
     }
 }
 
-// What is refused by a run is refused by the plan too.
+// A plan refuses the same masks as a run.
 TEST(the_plan_reads_the_mask)
 {
     autorelease(bb_plan) plan = {0};
     const driver_case pupil = with("telescope.pupil.dataset=pupil");
     const driver_case zero = with("telescope.pupil.dataset=zero");
     check_ok(driver_plan(&pupil, 2, &plan));
-    assert_non_null(strstr(bb_text_string(&plan.lines), "a mask of 120 x 120 pixels"));
+    assert_non_null(strstr(bb_text_string(&plan.lines), "mask of 120 x 120 pixels"));
     bb_plan_release(&plan);
     check_fails(driver_plan(&zero, 2, &plan), BB_INVALID, "pixels are 0");
 }
@@ -126,7 +126,7 @@ TEST_FULL(an_asymmetric_mask_prices_every_pipeline)
     }
     print_message("Strehl %.5f, flipped %.5f, transposed %.5f, whole disc %.5f\n", strehl[0],
                   strehl[1], strehl[2], strehl[3]);
-    // The sky is not turned with the mask.
+    // The sky is not rotated with the mask.
     assert_true(strehl[1] != strehl[0] && strehl[2] != strehl[0] && strehl[3] != strehl[0]);
     driver_check_threads(&cases[0]);
 }
@@ -151,8 +151,8 @@ TEST(results_say_which_pupil_was_used)
     assert_string_not_equal(bb_results_note_text(results, "provenance", "pupil_digest"), digest);
 }
 
-// The same mask from FITS files of three pixel types, one by another name, is the one of the HDF5
-// file, bit for bit.
+// The same mask from FITS files of three pixel types, one with another name, equals that of the
+// HDF5 file bit for bit.
 TEST_FULL(fits_images_are_masks_too)
 {
     static const char *const good[] = {"telescope.pupil.file=float.fits",

@@ -70,7 +70,7 @@ TEST(sensors_have_flux_and_noise)
                    1e-9);
 }
 
-// Independent check numbers: 100 actuators, 5 dropped modes. Squares of the parts add up.
+// Independent check values: 100 actuators, 5 dropped modes. The squares of the parts sum up.
 TEST(the_budget_adds_up)
 {
     enum { CROSS = 5, TOTAL };
@@ -99,7 +99,7 @@ TEST(the_budget_adds_up)
     }
 }
 
-// The least image of a telescope of 8 m is a little wider than lambda / D.
+// The smallest image of an 8 m telescope is slightly wider than lambda / D.
 TEST(images_of_every_target_and_wavelength)
 {
     enum { EDGE = 128 };
@@ -148,7 +148,7 @@ TEST(dumped_operators_have_coordinates)
         }
     }
     assert_int_equal(k, star->count);
-    // Row by row, x fastest, from the most negative: 6 lenslets of 4/3 m, corners left out.
+    // Row by row, x fastest, from the most negative: 6 lenslets of 4/3 m, without corners.
     check_close(x->numbers[0], -2.0, 1e-12, 1.0);
     check_close(y->numbers[0], -10.0 / 3.0, 1e-12, 1.0);
     check_close(x->numbers[1], -2.0 / 3.0, 1e-12, 1.0);
@@ -170,8 +170,8 @@ static bb_results *dump_reconstructors(const driver_case *study)
     return results;
 }
 
-// Actuators [*k, ...) are the corners of 6 lenslets of 4/3 m that the rule of deformable_mirror.h
-// takes, row by row, x fastest.
+// Actuators [*k, ...) are the corners of 6 lenslets of 4/3 m selected by the rule of
+// deformable_mirror.h, row by row, x fastest.
 static void check_corners(const bb_results *results, bb_index *k)
 {
     for (int j = 0; j <= 6; ++j) {

@@ -8,7 +8,7 @@ TEST(other_studies_are_refused)
 {
     static const struct {
         const char *override;
-        const char *differs; // as the message says it; NULL: it fits
+        const char *differs; // as in the message; NULL: it matches
     } cases[] = {
         {"title=another", NULL},
         {"seed=2", "seed ('seed: 1' there, 'seed: 2' here)"},
@@ -32,7 +32,7 @@ TEST(other_studies_are_refused)
     }
 }
 
-// The text of a file that a study names belongs to the study.
+// The contents of a file named by a study are part of the study.
 TEST(other_files_are_refused)
 {
     static const driver_case study = {
@@ -52,7 +52,7 @@ TEST(other_files_are_refused)
     bb_text_release(&subjects[0]);
 }
 
-// Files are known by their bytes, not by where they lie.
+// Files are identified by their bytes, whatever their path.
 TEST(moved_files_are_taken)
 {
     static const char *const files[2][3] = {
@@ -81,7 +81,7 @@ TEST(moved_files_are_taken)
     bb_text_release(&subjects[1]);
 }
 
-// Another compiler or processor gives other bits, also from one commit.
+// Another compiler or processor gives other bits, even for the same commit.
 TEST(other_builds_are_refused)
 {
     static const char *const keys[] = {"  compiler: ", "  flags: ", "  openblas: "};
@@ -103,11 +103,11 @@ TEST(other_builds_are_refused)
     check_ok(open_as(&study, "built"));
 }
 
-// The pieces of a checkpoint: its subject, tile, number of pipelines, trials; then of each pipeline
-// its evaluation, what a candidate changes, and arrays.
+// Pieces of a checkpoint: its subject, tile, number of pipelines and trials; then for each pipeline
+// its evaluation, the members that a candidate changes, and arrays.
 enum { SUBJECT, TILE, FINISHED, TRIALS, COMMON = 5, LEVEL, CHANGES = 7 };
 enum { EACH = 1 + CHANGES + BB_AO_EVALUATION_ARRAYS };
-// A checkpoint of these pieces is gone on from.
+// Resumes from a checkpoint with these pieces.
 static bb_status resume_forged(const driver_case *study, const parts *forged, bb_results **out)
 {
     const bb_run_options options = {.threads = 1, .resume = "forged"};
@@ -146,9 +146,9 @@ TEST(what_no_run_writes_is_refused)
         {TILE, &none, BB_IO, "tiles of 0 rows, expected at least 1"},
         {FINISHED, &three, BB_IO, "3 pipelines, expected 0 to 2"},
         {TRIALS, &many, BB_IO, "1048576 trials of searches"},
-        {COMMON, first, BB_IO, "pipeline reference that no run writes"},
-        {COMMON, first + stride, BB_IO, "pipeline reference that no run writes"},
-        {LEVEL, &beyond, BB_IO, "pipeline reference that no run writes"},
+        {COMMON, first, BB_IO, "impossible outcome of pipeline reference"},
+        {COMMON, first + stride, BB_IO, "impossible outcome of pipeline reference"},
+        {LEVEL, &beyond, BB_IO, "impossible outcome of pipeline reference"},
         {COMMON, first + 2 * stride, BB_INVALID,
          "pipeline reference of the checkpoint was computed on another device, here it would be "
          "cpu"},
@@ -164,8 +164,7 @@ TEST(what_no_run_writes_is_refused)
                 "checkpoint 'forged' has a record of ");
 }
 
-// The result of a search is one that a search can find; of other pipelines the study has the last
-// word.
+// The result of a search must be one that a search can find; other pipelines must be the study's.
 TEST_FULL(steps_that_no_search_finds_are_refused)
 {
     enum { WORDS = 5, CASES = 2 * WORDS + 3 };
@@ -197,12 +196,12 @@ TEST_FULL(steps_that_no_search_finds_are_refused)
             common.draws.failure_draw = k / 2 == 2 * WORDS + 1 ? -1 : BB_DRAWS_MOST;
             forged.pieces[COMMON + p * EACH].data = &common.outcome;
         }
-        (void)snprintf(message, sizeof message, "pipeline %s that no run writes", names[p]);
+        (void)snprintf(message, sizeof message, "impossible outcome of pipeline %s", names[p]);
         check_fails(resume_forged(&study, &forged, &results), BB_IO, message);
     }
 }
 
-// The storage found is one of its ladders', whatever a file says.
+// A storage found must be one of its ladders, whatever the file contains.
 TEST(storages_that_no_search_finds_are_refused)
 {
     static const driver_case study = {CONFIG_AO_SMALL,
@@ -219,12 +218,12 @@ TEST(storages_that_no_search_finds_are_refused)
         common.factor.stored_step = steps[k];
         forged.pieces[COMMON + EACH].data = &common.outcome;
         check_fails(resume_forged(&study, &forged, &results), BB_IO,
-                    "pipeline fewest that no run writes");
+                    "impossible outcome of pipeline fewest");
     }
 }
 
-// A checkpoint of a host with other devices may have other tiles under `auto`: those are gone on
-// with.
+// A checkpoint of a host with other devices may have other tiles under `auto`; the resumed run uses
+// them.
 TEST(the_tile_of_a_checkpoint_is_taken)
 {
     static const driver_case automatic = {CONFIG_AO_SMALL, {TINY, "solver.tile=auto", TWO}};

@@ -6,7 +6,7 @@
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/keeping.h"
 
-// Not all in the order in which they are computed: reference, fp8, hp2, sp, kept.
+// Not all in the order of computation: reference, fp8, hp2, sp, kept.
 static const driver_case mixed = {
     CONFIG_AO_SMALL,
     {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
@@ -15,7 +15,7 @@ static const driver_case mixed = {
      "ensquared_mas=[100.0]", "images=all", "solver.spectrum.matrix=true"}};
 static const char *const mixed_order[] = {"reference", "fp8", "hp2", "sp", "kept", NULL};
 
-// What reads reconstructors at the end: frames and --dump R.
+// Steps that use reconstructors at the end: frames and --dump R.
 static const driver_case framed = {
     CONFIG_AO_SMALL,
     {TINY, "correction=glao", "error_terms={fitting: false, aliasing: true}",
@@ -25,7 +25,7 @@ static const driver_case framed = {
                                                                 "fp8, escalate: true}]"}};
 static const char *const framed_order[] = {"reference", "fp8", "escalated", "kept", NULL};
 
-// Mirrors that correct together, whose commands are solved and stored again.
+// Mirrors with mcao, whose commands are solved and stored again.
 static const driver_case joined = {
     CONFIG_AO_SMALL,
     {TINY, "correction=mcao", "mirrors=[{height_m: 0.0}, {height_m: 9000.0, pitch_m: 3.0}]",
@@ -37,7 +37,7 @@ static const driver_case joined = {
                            "integer, bits: 8, rounding: sweep}, filter: means, slopes: fp16}]"}};
 static const char *const joined_order[] = {"reference", "stored", "kept", NULL};
 
-// Storages that are found: of slopes, and of commands with draws; one is not.
+// Searched storages: of slopes, and of commands with draws; one search fails.
 static const driver_case searched = {
     CONFIG_AO_SMALL,
     {TINY, "shake_test_arcsec=0.1", "monte_carlo.frames=2", "monte_carlo.pixels_per_subaperture=8",
@@ -48,7 +48,7 @@ static const driver_case searched = {
      "arithmetic: dp, storage: integer, max_loss: 1e-13}, {name: sp, arithmetic: sp}]"}};
 static const char *const searched_order[] = {"reference", "fewest", "drawn", "never", "sp", NULL};
 
-// What was kept has the times of the run that kept it.
+// Restored results have the times of the run that computed them.
 static void expect_kept(const bb_results *kept_by, const bb_results *got, const char *const *order,
                         int count)
 {
@@ -64,7 +64,7 @@ static void expect_kept(const bb_results *kept_by, const bb_results *got, const 
 }
 
 // A run with a checkpoint after every pipeline, and after `before` stages before the first, gives
-// what one without gives, and each of them gives it again.
+// the same results as one without, and resuming from each checkpoint gives them again.
 static void resume_everywhere(const driver_case *study, int before, const char *const *order,
                               const char *dump)
 {
@@ -88,7 +88,7 @@ static void resume_everywhere(const driver_case *study, int before, const char *
     for (int k = 1; k <= count; ++k) {
         autoptr(bb_results) got = NULL;
         (void)snprintf(name, sizeof name, "seen-%d", k);
-        // Every other one goes on with checkpoints of its own.
+        // Every other run writes checkpoints too.
         const bb_run_options resuming = {.threads = 1 + k % 3,
                                          .dump = dump,
                                          .resume = name,
@@ -108,8 +108,8 @@ TEST_FULL(every_pipeline_is_gone_on_from)
     resume_everywhere(&mixed, 0, mixed_order, NULL);
 }
 
-// A checkpoint has no reconstructor: those that are needed are solved again, a search's as the
-// candidate that it found, an escalated one by way of its failures.
+// A checkpoint has no reconstructors: needed ones are solved again, a search's as the candidate
+// found, an escalated one through its failures.
 TEST_FULL(frames_and_operators_are_the_same)
 {
     resume_everywhere(&framed, 0, framed_order, "R");
@@ -117,7 +117,7 @@ TEST_FULL(frames_and_operators_are_the_same)
     resume_everywhere(&searched, 0, searched_order, "R");
 }
 
-// Takes "seen-1", which has a profile and no pipeline, and writes it as "forged" with its first
+// Reads "seen-1", which has a profile and no pipeline, and writes it as "forged" with its first
 // layer twice as strong.
 static void forge_profile(void)
 {
@@ -133,7 +133,7 @@ static void forge_profile(void)
     write_parts("forged", &forged);
 }
 
-// A profile that was kept is taken as it is, not learned again.
+// A restored profile is used as it is, not learned again.
 TEST(kept_profiles_are_taken)
 {
     static const driver_case study = {CONFIG_AO_SMALL,
@@ -158,7 +158,7 @@ TEST(kept_profiles_are_taken)
     bb_results_destroy(&results[1]);
 }
 
-// What was learned is kept before any pipeline is; where nothing could be, no pipeline stands.
+// The learned profile is saved before any pipeline; if learning failed, every pipeline fails.
 TEST_FULL(learned_profiles_are_the_same)
 {
     static const char *const order[] = {"reference", "kept", NULL};
@@ -179,7 +179,7 @@ static const driver_case walked = {CONFIG_AO_SMALL,
                                     "pipelines=[" REFERENCE
                                     ", {name: hp2, arithmetic: hp2, draws: 2}]"}};
 
-// A whole run; what stands under the name afterwards, if anything does, is whole.
+// Runs a study; a file left under the name afterwards must be complete.
 static bb_status run_and_keep(void *config)
 {
     bb_results *results = NULL;
@@ -206,7 +206,7 @@ static bb_status go_on(void *config)
     return status;
 }
 
-// Nothing but the checkpoint: all of it is read and written again.
+// Only the checkpoint: all of it is read and written again.
 static bb_status read_and_write(void *config)
 {
     enum { PIPELINES = 2 };

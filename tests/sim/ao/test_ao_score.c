@@ -11,7 +11,7 @@
 #define TWINS          "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}, {x_arcsec: 3.0, y_arcsec: 1.0}]"
 #define ALONE          "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]"
 
-// But for the order of sums: what several targets share is multiplied with Cmm once.
+// Except for the order of sums: the part shared by several targets is multiplied with Cmm once.
 static void check_same(const bb_results *a, const bb_results *b, const char *name)
 {
     const bb_dataset *one = driver_dataset(a, name);
@@ -20,8 +20,7 @@ static void check_same(const bb_results *a, const bb_results *b, const char *nam
     check_all_close(one->numbers, two->numbers, one->count, 1e-12, 1.0);
 }
 
-// Within 3 standard errors at both wavelengths and towards every target: frames are few here, the
-// presets have more.
+// Within 3 standard errors at both wavelengths and for every target; the presets have more frames.
 static void check_frames(const char *path, const char *frames)
 {
     autoptr(bb_results) results =
@@ -63,9 +62,9 @@ static const char *const three_stars =
     "{kind: ngs, x_arcsec: -22.0, y_arcsec: 8.0, magnitude: 10.0}, "
     "{kind: ngs, x_arcsec: 2.0, y_arcsec: 25.0, magnitude: 10.0}]";
 
-// Three natural stars around a 4 m telescope of 5 lenslets. A truth sensor that sees what the
-// mirror cannot make, beside a fitting error, is off by 0.1 here, and by 0.07 the other way
-// elsewhere.
+// Three natural stars with a 4 m telescope of 5 lenslets. A truth sensor that measures turbulence
+// beyond the mirror's modes, together with a fitting error, gives an error of 0.1 here, and of 0.07
+// in the other direction elsewhere.
 TEST_FULL(the_whole_residual_is_that_of_frames)
 {
     const driver_case study = {CONFIG("monte-carlo-single"),
@@ -85,14 +84,14 @@ TEST_FULL(the_whole_residual_is_that_of_frames)
     assert_true(fabs(sigmas) < 3.0);
     check_close(frames, total, 3.0 * error, 1.0);
     assert_true(error < 0.01);
-    // 0.2740 beyond the cutoff, and what influence functions leave below it.
+    // 0.2740 beyond the cutoff, plus the part that influence functions cannot correct below it.
     check_close(coefficient, 0.31, 0.02, 1.0);
 }
 
 // Whole residuals by numpy, with covariances of phase and slopes on combs of 41 to 61 points, and
-// what the sum of independent terms has there. 1500 and 3000 frames have 0.4696(15) and 0.4459(12)
-// of the first two; 60 skies at 6 ms 0.5417(48). One sensor of the second averages its gradients
-// unless it is told not to.
+// the corresponding sum of independent terms. 1500 and 3000 frames give 0.4696(15) and 0.4459(12)
+// for the first two; 60 skies at 6 ms 0.5417(48). One sensor of the second averages its gradients
+// unless told otherwise.
 TEST(strehl_ratios_are_of_the_whole_residual)
 {
     static const struct {
@@ -120,7 +119,7 @@ TEST(strehl_ratios_are_of_the_whole_residual)
     }
 }
 
-// By numpy on a comb of 71 points, whose value still rises by 1e-4 from 61.
+// By numpy on a comb of 71 points, whose value is still 1e-4 above that of 61.
 TEST(the_least_variance_has_a_strehl_ratio_of_its_own)
 {
     autoptr(bb_results) results =
@@ -160,8 +159,8 @@ TEST(boxes_are_off_by_default)
     }
 }
 
-// The residual belongs to the Strehl ratio beside it: Marechal's exp(-sigma^2) is near, and every
-// term raises the one as it lowers the other, by either score.
+// The residual is consistent with the Strehl ratio: Marechal's exp(-sigma^2) is near, and every
+// term raises the one and lowers the other, with either score.
 static void check_terms(const char *score)
 {
     static const char *const terms[] = {"error_terms={fitting: true, frame_delay_ms: 0.0}",
@@ -194,7 +193,7 @@ TEST_FULL(the_residual_belongs_to_the_strehl_ratio)
     check_terms("score=stationary");
 }
 
-// Fewer lenslets correct less: two across 8 m do not beat four.
+// Fewer lenslets correct less: two across 8 m are no better than four.
 TEST(more_lenslets_are_no_worse)
 {
     static const char *const lenslets[] = {"sensors.lenslets=2", "sensors.lenslets=4",
@@ -227,8 +226,8 @@ TEST_FULL(one_target_is_corrected_alike)
     }
 }
 
-// Each target's own reconstructor is best there; that of the first is as good for the first; the
-// mean of all is between for no one, but evens them out.
+// Each target's own reconstructor is best for it; that of the first is as good for the first; the
+// mean of all lies in between and evens out the targets.
 TEST(moao_is_best_for_every_target)
 {
     static const char *const wide = "targets=[{x_arcsec: 0.0, y_arcsec: 0.0}, {x_arcsec: 40.0, "
@@ -242,7 +241,7 @@ TEST(moao_is_best_for_every_target)
         strehl[k][1] = values[2];
         print_message("%s: %.4f and %.4f\n", names[k], values[0], values[2]);
     }
-    check_relative(strehl[1][0], strehl[0][0], 1e-12); // R Cmm R^T of its own, for all targets
+    check_relative(strehl[1][0], strehl[0][0], 1e-12); // R Cmm R^T of the target, for all targets
     assert_true(strehl[1][1] < strehl[0][1]);
     assert_true(strehl[2][0] < strehl[0][0] && strehl[2][1] < strehl[0][1]);
     assert_true(fabs(strehl[2][0] - strehl[2][1]) < fabs(strehl[1][0] - strehl[1][1]));

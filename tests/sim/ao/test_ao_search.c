@@ -46,11 +46,11 @@ TEST_FULL(max_loss_is_met_and_verified)
                     cost->numbers[i] >=
                         driver_number(results, "relative_cost", pipeline->texts[i]));
     }
-    // A large max_loss needs nothing but hp1.
+    // A large max_loss needs only hp1.
     assert_true(driver_row(results, "product_share", "loose")[BB_VARIANT_HP1] == 1.0);
 }
 
-// Every trial is listed; the loss that the trial found is the one that the results have.
+// Every trial is listed; the loss of the accepted trial is the one in the results.
 TEST_FULL(trials_are_recorded)
 {
     autoptr(bb_results) results = driver_results(&searches);
@@ -72,7 +72,7 @@ TEST_FULL(trials_are_recorded)
         }
     }
     assert_in_range(tight, 6, 12);
-    // The worst of both wavelengths.
+    // Worst of both wavelengths.
     const double *values = driver_row(results, "strehl_by", "tight");
     const double *reference = driver_row(results, "strehl_by", "reference");
     check_close(found, fmax(reference[0] - values[0], reference[1] - values[1]), 1e-12, 1.0);
@@ -120,6 +120,6 @@ TEST_FULL(allocations_may_fail_anywhere)
          "pipelines=[{name: reference, arithmetic: dp}, {name: searched, arithmetic: hp1, "
          "max_loss: 1e-8, search: {inside: x3}}]"}));
     bb_log_set_level(BB_LOG_QUIET);
-    bb_threads_stop(); // of the tests before
+    bb_threads_stop(); // used by earlier tests
     allocation_walk("search", driver_run_alone, config, 67, 20);
 }

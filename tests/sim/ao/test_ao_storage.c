@@ -8,8 +8,8 @@
 enum { TEXT = 2048 };
 
 typedef struct expected {
-    const char *storage; ///< and what else the pipeline says
-    double trace, loss;  ///< NaN: known to two digits of the excess, or not at all
+    const char *storage; ///< and further keys of the pipeline
+    double trace, loss;  ///< NaN: known to two digits of the excess, or unknown
 } expected;
 
 // One study with a pipeline for each; excess of the trace within 1 %, loss within 3 %.
@@ -64,7 +64,7 @@ TEST(nearest_rounding_pays_what_is_known)
     hold(CONFIG_NX456, none, cases, 10);
 }
 
-// The first and the last by 20,000 drawn vectors of slopes too.
+// The first and the last also by 20,000 random vectors of slopes.
 TEST(rounded_slopes_pay_what_is_known)
 {
     static const char *const none[] = {NULL};
@@ -77,8 +77,8 @@ TEST(rounded_slopes_pay_what_is_known)
     hold(CONFIG_NX456, none, cases, 4);
 }
 
-// Sums in fp16, products rounded to it before: 5 to 15 % from losses of fewer draws in numpy, whose
-// last digit is all that is known of them.
+// Sums in fp16 of products rounded to it: within 5 to 15 % of losses from fewer draws in numpy, of
+// which only one digit is known.
 TEST_FULL(narrow_sums_pay_what_is_known)
 {
     static const struct {
@@ -123,7 +123,7 @@ TEST_FULL(the_sweep_pays_what_is_known)
         {"{codec: integer, bits: 8, rounding: sweep}", 1.00225, 5.72e-4},
     };
     static const expected more[] = {
-        // losses are not known apart
+        // losses are not known separately
         {"{codec: quantiser, tolerance: 1e-4, rounding: sweep}, column_scale: remainder", 1.0350033,
          NAN},
         {"{codec: quantiser, tolerance: 5e-5, rounding: sweep}, column_scale: remainder", 1.0106134,
@@ -147,16 +147,15 @@ static double shaken_loss(const char *inflation)
     return loss;
 }
 
-// Rounding errors go where the covariance is quiet, and a shaken telescope is loud there.
+// Rounding errors go into modes with small covariance, which a shaking telescope excites.
 TEST(the_sweep_minds_what_the_covariance_does_not_know)
 {
     check_relative(shaken_loss("rounding_inflation.tilt_arcsec2=0"), 0.231, 0.03);
     check_relative(shaken_loss("rounding_inflation.tilt_arcsec2=0.1"), 0.020, 0.05);
 }
 
-// Commands in fp64 are scored as the slopes that they are of, under shake and rounded slopes too;
-// what they are rounded to moves actuators in modes that the projector leaves out, as frames see
-// it.
+// Commands in fp64 score as their slopes do, also with shake and rounded slopes. Rounding them
+// moves actuators in modes that the projector leaves out, which frames confirm.
 TEST_FULL(commands_of_a_target_are_scored_as_such)
 {
     static const char *const corrections[] = {"correction=moao", "correction=ltao",
@@ -193,7 +192,7 @@ TEST_FULL(commands_of_a_target_are_scored_as_such)
     }
 }
 
-// Of mirrors that correct together commands are stored, and are seen in every direction.
+// With mcao, commands are stored and affect every target.
 TEST(commands_are_stored_too)
 {
     autoptr(bb_results) results = driver_results(&(driver_case){
@@ -221,8 +220,8 @@ TEST(commands_are_stored_too)
 #define STORED "{name: stored, arithmetic: dp, storage: {codec: integer, bits: 8}}"
 #define OTHER  "{name: other, arithmetic: x3, storage: fp16}"
 
-// Tiles of all columns that are held in the norm of the covariance leave of the trace what the
-// tolerance says, also with scales of columns and with means apart.
+// Tiles of all columns in the norm of the covariance leave as much of the trace as the tolerance
+// allows, also with column scales and filtered means.
 TEST(low_rank_is_held_in_the_norm)
 {
     static const char *const names[] = {"plain", "scaled", "apart"};
@@ -243,8 +242,8 @@ TEST(low_rank_is_held_in_the_norm)
     }
 }
 
-// R is solved once for pipelines that differ in what they store, to the bit; another arithmetic is
-// solved by itself.
+// R is solved once for pipelines that differ only in storage, with the same bits; another
+// arithmetic is solved separately.
 TEST(what_is_solved_alike_is_solved_once)
 {
     static const char *const names[] = {"kept", "stored"};

@@ -46,7 +46,7 @@ TEST(sweeps_pay_what_those_of_the_cpu_pay)
         check_relative(driver_number(gpu, "reconstructor_bytes", names[p]),
                        driver_number(cpu, "reconstructor_bytes", names[p]), 0.01);
     }
-    for (int p = 0; p < NAMES - 1; ++p) { // commands leave no trace
+    for (int p = 0; p < NAMES - 1; ++p) { // commands have no trace
         print_message("%s: x %.6f, on the cpu x %.6f\n", names[p], 1.0 + excess_of(gpu, names[p]),
                       1.0 + excess_of(cpu, names[p]));
         check_relative(excess_of(gpu, names[p]), excess_of(cpu, names[p]), 0.01);
@@ -54,7 +54,7 @@ TEST(sweeps_pay_what_those_of_the_cpu_pay)
     check_relative(excess_of(gpu, "int8"), 0.00719, 0.01);
 }
 
-// Sweeps that came from one factor are the same again.
+// Sweeps with one factor give the same bits again.
 TEST(sweeps_repeat_bit_for_bit)
 {
     autoptr(bb_results) first = results_on("device=cuda");

@@ -7,7 +7,7 @@
 
 #define REFERENCE "{name: reference, arithmetic: dp}"
 #define SCALED    "column_scale: remainder, storage: {codec: quantiser, rounding: sweep}"
-// A pipeline by what it stores, and one with max_loss.
+// Pipeline with a storage, and with max_loss.
 #define STORING(name, storage)          "{name: " name ", arithmetic: dp, " storage "}"
 #define ASKING(name, storage, max_loss) STORING(name, storage ", max_loss: " max_loss)
 #define BARE                            "score=stationary", "error_terms.fitting=false", "wavelengths_um=[1.65]"
@@ -15,7 +15,7 @@
 
 enum { TEXT = 1536, MOST = 9 };
 
-// Pipelines that search, and what they say beside their storage.
+// Pipelines with searches, and their other keys.
 typedef struct asked {
     const char *name, *codec, *rest;
     double price;
@@ -61,8 +61,7 @@ static bb_results *search(const char *correction, int first, int count)
     return driver_results(&(driver_case){CONFIG_AO_SMALL, {BARE, correction, pipelines}});
 }
 
-// The rejected trial of a pipeline that is nearest to what was found: a step
-// narrower.
+// Rejected trial of a pipeline that is one step narrower than the result.
 static bb_index find_narrower(const bb_results *results, const char *pipeline)
 {
     const bb_dataset *names = bb_results_find(results, "search/pipeline");
@@ -76,7 +75,7 @@ static bb_index find_narrower(const bb_results *results, const char *pipeline)
     return nearest;
 }
 
-// The key that a ladder goes along, from how a storage is described: "integer 9 in the sweep".
+// Value along the ladder's key in a description of a storage, such as "integer 9 in the sweep".
 static void tell(const char *storage, double tolerance, char out[64])
 {
     int bits = 0;
@@ -93,7 +92,7 @@ static void tell(const char *storage, double tolerance, char out[64])
     }
 }
 
-// Told by itself, what was found has the same numbers; a step narrower is beyond max_loss.
+// The storage found, given explicitly, has the same results; one step narrower exceeds max_loss.
 static void check_case(const bb_results *results, const char *correction, const asked *item)
 {
     char pipelines[TEXT];
@@ -148,7 +147,7 @@ TEST_FULL(the_result_is_the_narrowest_within_max_loss)
     }
 }
 
-// One reconstructor for two directions, of which the worse one has to be within max_loss.
+// One reconstructor for two directions, of which the worse must be within max_loss.
 TEST_FULL(a_shared_reconstructor_meets_it_everywhere)
 {
     static const char *const corrections[] = {"correction=ltao", "correction=glao"};
@@ -173,12 +172,12 @@ TEST_FULL(commands_of_several_mirrors_are_found)
     const double bits = driver_number(results, "reconstructor_bits", "found");
     print_message("%s, %.3e at worst\n", driver_text(results, "status_detail", "found"), worst);
     assert_true(worst <= 1e-3 && worst > 8e-4);
-    assert_true(driver_number(results, "solved_bits", "found") == bits); // M is what was solved
+    assert_true(driver_number(results, "solved_bits", "found") == bits); // M is the solution
     assert_true(driver_number(results, "reconstructor_bits", "first") <= bits);
     assert_true(driver_number(results, "strehl_loss", "first") <= 1e-3);
 }
 
-// The study goes on, and the pipeline has no numbers but the trial that came nearest.
+// The study continues, and the pipeline's only results are those of the nearest trial.
 TEST(what_no_width_meets_is_recorded)
 {
     autoptr(bb_results) results = driver_results(&(driver_case){
@@ -202,7 +201,7 @@ TEST(what_no_width_meets_is_recorded)
     assert_string_equal(driver_text(results, "storage", "reference"), "");
 }
 
-// Draws round again; the worst of them is within max_loss, and needs no fewer bits.
+// Draws round again; the worst of them is within max_loss, which needs at least as many bits.
 TEST(max_loss_is_met_in_every_draw)
 {
     autoptr(bb_results) results = driver_results(&(driver_case){
@@ -225,13 +224,12 @@ TEST(max_loss_is_met_in_every_draw)
     assert_true(driver_number(results, "price_std", "many") > 1e-7);
     assert_true(driver_number(results, "reconstructor_bits", "many") >=
                 driver_number(results, "reconstructor_bits", "one"));
-    // Storages that are told are drawn as well, where a draw of theirs differs.
+    // Explicit storages have draws too, if their draws differ.
     assert_true(driver_number(results, "price_std", "told") > 1e-7);
     assert_true(driver_number(results, "price_std", "rows") < 1e-9);
 }
 
-// Beside the scores of a study stand those of a telescope that shakes, as a study with that shake
-// has them.
+// Scores of the shake test equal the scores of a study with that shake.
 TEST_FULL(a_shake_test_is_a_score_beside)
 {
 #define SIX "storage: {codec: integer, bits: 6, rounding: sweep}"
@@ -267,7 +265,7 @@ TEST_FULL(threads_do_not_change_a_bit)
                   "commands", "operator: commands, storage: integer", "1e-3") "]"}));
 }
 
-// The plan knows the trials, and that they take time.
+// The plan includes the trials and their time.
 TEST(plans_say_what_is_searched)
 {
     static const char *const pipelines[] = {
@@ -292,7 +290,7 @@ TEST(plans_say_what_is_searched)
     bb_plan_release(&plans[1]);
 }
 
-// A search that finds something and one that does not, with allocations failing in turn.
+// A successful and a failed search, with allocations failing in turn.
 TEST_FULL(allocations_may_fail_anywhere)
 {
     autoptr(bb_config) config = driver_config(
@@ -306,7 +304,7 @@ TEST_FULL(allocations_may_fail_anywhere)
                   "{codec: bfp, rounding: sweep}",
                   "1e-2") ", " ASKING("never", "storage: integer", "1e-13") "]"}));
     bb_log_set_level(BB_LOG_QUIET);
-    bb_threads_stop(); // of the tests before
+    bb_threads_stop(); // used by earlier tests
     allocation_walk("storage search", driver_run_alone, config, 211, 20);
 }
 

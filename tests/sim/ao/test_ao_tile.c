@@ -37,7 +37,7 @@ TEST(other_words_are_refused_with_the_rule)
                            "word auto"));
 }
 
-// On the cpu auto is 128, bit for bit; a tile that is given is used as it is written.
+// On the CPU auto is 128, bit for bit, and an explicit tile is used as it is.
 TEST(results_say_the_tile)
 {
     static const char *const keys[] = {"solver.tile=auto", "solver.tile=128", "solver.tile=20"};
@@ -51,10 +51,10 @@ TEST(results_say_the_tile)
         strehl[i] = driver_number(results, "strehl", "hp2");
     }
     assert_true(strehl[0] == strehl[1]);
-    assert_true(strehl[0] != strehl[2]); // of one tile, and of several
+    assert_true(strehl[0] != strehl[2]); // one tile, and several
 }
 
-// 168 and 13,248 measurements: auto leaves the first to the cpu.
+// 168 and 13,248 measurements: auto selects the CPU for the first.
 TEST(studies_know_their_size)
 {
     static const char *const paths[] = {CONFIG_AO_SMALL,
@@ -68,7 +68,7 @@ TEST(studies_know_their_size)
     }
 }
 
-// Tile (7, 0) of the spectrum is there in tiles of 20, and not in those of 128.
+// Tile (7, 0) of the spectrum exists in tiles of 20, but not in tiles of 128.
 TEST(a_plan_says_the_tile_of_cuda_once)
 {
     const bb_run_options options = {.threads = 1};

@@ -46,7 +46,7 @@ static void check_same(const char *first, const char *second)
     }
 }
 
-// Explicit stars stand between and after; by hand 20 arcsec at 30, 150 and 270 deg.
+// Explicit stars may be in between and at the end; by hand 20 arcsec at 30, 150 and 270 deg.
 TEST(a_ring_is_its_stars_written_out)
 {
     put_study(
@@ -85,7 +85,7 @@ static const char rest[] = "guide_stars:\n"
                            "  - {kind: ngs, x_arcsec: -4.0, y_arcsec: 31.0, magnitude: 12.0}\n"
                            "targets: [{x_arcsec: 6.0, y_arcsec: -4.0}]\n";
 
-// 0.98 lambda/r0 in arcsec, and r0 by 17 digits, are the same study.
+// 0.98 lambda/r0 in arcsec, and r0 with 17 digits, are the same study.
 TEST(a_seeing_is_its_fried_parameter)
 {
     char lines[1000];
@@ -118,7 +118,7 @@ TEST(layers_of_cn2_are_their_strengths)
     check_same("cn2.yaml", "strengths.yaml");
 }
 
-// A sweep turns a ring by its own key, also where the study was read once for all its points.
+// A sweep rotates a ring by its key, also if the study was read once for all points.
 TEST(a_ring_is_changed_by_overrides)
 {
     bb_problems problems = {0};

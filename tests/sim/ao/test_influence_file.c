@@ -15,8 +15,8 @@
 
 enum { DIRECTIONS = 5 };
 
-// By numpy: the two mirrors of the study on finer and finer grids, 'oblong' and 'transposed' of no
-// symmetry, and files that cannot be.
+// By numpy: the two mirrors of the study on finer and finer grids, 'oblong' and 'transposed'
+// without symmetry, and invalid files.
 static const char script[] =
     "import h5py, numpy as n\n"
     "corners = [(i, j) for j in range(11) for i in range(11)\n"
@@ -94,7 +94,8 @@ static double compare(const double *a, const double *b)
     return worst;
 }
 
-// Of both mirrors at 0.05 m 2e-6 of Strehl is left, of the upper alone less with every halving.
+// With both mirrors at 0.05 m, 2e-6 of Strehl remains; with the upper alone, less with every
+// halving.
 TEST_FULL(samples_of_gaussian_mirrors_have_their_strehl_ratios)
 {
     static const struct {
@@ -119,7 +120,7 @@ TEST_FULL(samples_of_gaussian_mirrors_have_their_strehl_ratios)
     }
 }
 
-// The first pixel of a FITS image is the sample at the most negative x and y, as that of a dataset.
+// The first pixel of a FITS image is the sample at the most negative x and y, as in a dataset.
 TEST_FULL(fits_images_are_mirrors_too)
 {
     double from_hdf5[DIRECTIONS], strehl[DIRECTIONS];
@@ -145,7 +146,7 @@ TEST_FULL(fits_images_are_mirrors_too)
     assert_true(compare(strehl, from_hdf5) < 1e-9);
 }
 
-// Rows are along y: the same cube with its axes swapped is another mirror.
+// Rows are along y: the same cube with swapped axes is another mirror.
 TEST_FULL(an_asymmetric_mirror_is_not_its_transpose)
 {
     const driver_case study = {CONFIG, {KEYS("file: dm.h5, dataset: oblong")}};
@@ -165,7 +166,7 @@ TEST_FULL(an_asymmetric_mirror_is_not_its_transpose)
     assert_true(isnan(driver_dataset(results, "mirror_pitch_m")->numbers[1]));
 }
 
-// An idle actuator is a mode without a slope: one of 249 more is left out for each.
+// An idle actuator is a mode without slopes: each of them adds one dropped mode of 249.
 TEST(idle_actuators_stay_at_rest)
 {
     const driver_case study = {CONFIG, {ALONE, KEYS("file: dm.h5, dataset: idle")}};
@@ -174,7 +175,7 @@ TEST(idle_actuators_stay_at_rest)
     assert_string_equal(driver_text(results, "status", "reference"), "ok");
 }
 
-// A run and a plan alike.
+// Runs and plans alike.
 static void check_refused(const driver_case *study, bb_status code, const char *words)
 {
     bb_results *results = NULL;
@@ -232,7 +233,7 @@ TEST(files_that_cannot_be_are_refused)
     }
 }
 
-// What a plan finds in a file has the place of its key, in check and run alike.
+// Errors of a file in a plan have the position of its key, in check and run alike.
 TEST(failures_say_where_the_file_is_named)
 {
     static const char *const commands[2] = {"check", "run"};
@@ -247,8 +248,8 @@ TEST(failures_say_where_the_file_is_named)
     }
 }
 
-// A direction that is scored alone, and guide stars of a closed loop, may look past the grid where
-// functions have fallen to nothing: the laser stars of 60 arcsec, the natural ones of 40.
+// A scored target and guide stars of a closed loop may look past the grid if functions are zero
+// there: the laser stars at 60 arcsec, the natural ones at 40.
 TEST_FULL(beams_past_the_grid_need_functions_that_have_ended)
 {
     driver_case study = {CONFIG,
@@ -281,7 +282,7 @@ TEST(the_plan_counts_the_samples)
     assert_true(peak > 149.0 * 205.0 * 205.0 * sizeof(double));
 }
 
-// A loop of frames multiplies by the commands of such a mirror.
+// The realtime loop multiplies by the commands of such a mirror.
 TEST(a_loop_of_frames_has_them)
 {
     autorelease(bb_text) table = {0};
@@ -295,7 +296,7 @@ TEST(a_loop_of_frames_has_them)
     assert_non_null(strstr(bb_text_string(&table), "140"));
 }
 
-// A checkpoint is of the samples that it was made with.
+// A checkpoint belongs to the samples that it was computed with.
 TEST(restarts_know_the_file)
 {
     const driver_case study = {CONFIG, {ALONE, KEYS("file: kept.h5, dataset: tiny")}};

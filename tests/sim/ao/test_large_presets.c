@@ -18,7 +18,7 @@ TEST(vlt_17280_is_planned)
     assert_true(planned > 1.5e9 && planned < 8e9);
 }
 
-// Sizes of the cases of Doucet et al.; they want a GPU, or hours.
+// Sizes of the cases of Doucet et al.; they need a GPU or hours.
 TEST(seed_cases_are_planned)
 {
     double planned = planned_bytes(BB_SOURCE_DIR "/configs/ao/elt-49664.yaml");
@@ -38,7 +38,8 @@ static bb_results *run_few(const char *path)
                                       "pipelines=[{name: reference, arithmetic: dp}]"}));
 }
 
-// One correction for all directions: the best where it was made for, and no directions forgotten.
+// One correction for all directions: best where it was optimised, and without neglecting any
+// direction.
 TEST(ltao_decays_off_the_axis)
 {
     autoptr(bb_results) results = run_few(BB_SOURCE_DIR "/configs/ao/ltao.yaml");
@@ -49,7 +50,7 @@ TEST(ltao_decays_off_the_axis)
     }
 }
 
-// The ground layer alone: little Strehl ratio, but energy in a box over the whole field.
+// Ground layer only: low Strehl ratio, but energy in a box over the whole field.
 TEST_FULL(glao_serves_the_whole_field)
 {
     autoptr(bb_results) glao = run_few(BB_SOURCE_DIR "/configs/ao/glao.yaml");

@@ -8,7 +8,7 @@ enum { LASERS = 3, SUBAPERTURES = 76, ROWS = 152, COLUMNS = 912 };
 
 static const char few[] = "pipelines=[{name: reference, arithmetic: dp}]";
 
-// Runs with R kept; R [ROWS][COLUMNS] of the first pipeline and target goes to `r`.
+// Runs with R kept, and copies R [ROWS][COLUMNS] of the first pipeline and target to `r`.
 static bb_results *reconstructor(const driver_case *study, double *r)
 {
     const bb_run_options options = {.threads = 2, .dump = "R"};
@@ -76,7 +76,7 @@ TEST(unknown_tilts_are_annihilated_and_the_limit_of_known_ones)
         }
         const double apart = norm(r) / norm(limit);
         print_message("%s: R %.2g, Strehl %.2g from the limit\n", variances[k], apart, off);
-        // As one over the variance.
+        // Proportional to one over the variance.
         assert_true(apart < 0.02 * before);
         assert_true(off < 1e-4);
         before = apart;
@@ -85,7 +85,7 @@ TEST(unknown_tilts_are_annihilated_and_the_limit_of_known_ones)
     assert_true(before < 1e-12);
 }
 
-// A star whose tilt variance is 0 knows its tilt as an update, but not when nothing is known.
+// A star with tilt variance 0 has a known tilt with an update, but not with lgs_tilt unknown.
 TEST(unknown_does_not_depend_on_the_variance)
 {
     static double first[ROWS * COLUMNS], second[ROWS * COLUMNS];
@@ -99,8 +99,8 @@ TEST(unknown_does_not_depend_on_the_variance)
     assert_true(driver_number(a, "strehl", "reference") == driver_number(b, "strehl", "reference"));
 }
 
-// A constant block is a sensor's slopes of one direction: a diagonal tile of 196, which stays in
-// fp32, but tiles of 98 beside the diagonal too, whose fp16 does not bear it (docs, 3.6).
+// A constant block covers a sensor's slopes of one direction: a diagonal tile of 196, which stays
+// in fp32, but also tiles of 98 next to the diagonal, for which fp16 is too coarse (docs, 3.6).
 TEST_FULL(constant_blocks_need_whole_tiles)
 {
     static const struct {

@@ -106,7 +106,7 @@ static double trace_in(const rig *self, const bb_matrix_source *source)
     return trace;
 }
 
-// r v of every mode v, [m][columns], times the root of its variance.
+// r v for every mode v, [m][columns], times the root of its variance.
 static double *seen(const rig *self, const double *r, const bb_unknown_modes *modes)
 {
     const int count = (int)modes->columns;
@@ -128,8 +128,7 @@ static double trace_of(const rig *self, const double *r, const bb_unknown_modes 
     return trace;
 }
 
-// Strehl ratio of R, or of R + E, with modes that have moved: their slopes r v stay in the
-// residual.
+// Strehl ratio of R, or of R + E, after modes have moved: their slopes r v stay in the residual.
 static double strehl(const rig *self, const double *r, const bb_unknown_modes *modes, double *trace)
 {
     const int m = (int)self->m;
@@ -161,15 +160,15 @@ static double strehl(const rig *self, const double *r, const bb_unknown_modes *m
     return ratio;
 }
 
-// What rounding pays, relative to the trace of the exact residual.
+// Cost of rounding, relative to the trace of the exact residual.
 typedef struct priced {
     double trace;   // tr(E Cmm E^T)
-    double drifted; // sum of s2 |E v|^2 over the modes that have moved
+    double drifted; // sum of s2 |E v|^2 over the moved modes
     double loss;    // of the Strehl ratio
-    double lost;    // of the Strehl ratio once they have moved, against R then
+    double lost;    // of the Strehl ratio after modes have moved, relative to R then
 } priced;
 
-// The norm that was rounded in is that of the modes that the study knows.
+// The norm used for rounding includes the modes given in the study.
 static void hold_norm(rig *self, double trace)
 {
     const bool filtered = self->evaluation.level.filter == (int)BB_SLOPE_FILTER_MEANS;
@@ -208,9 +207,10 @@ static priced price(const char *inflation, const char *pipelines,
 
 #define INFLATION(text) "rounding_inflation." text
 
-// What is added to the trace by modes that have moved falls by `factor` and more from the first
-// inflation to each next one, and what rounding pays beside moves by less than a third: rounding is
-// another then, and one draw of many. Held as measured, the last bits of sweeps differ by machine.
+// The trace added by moved modes falls by at least `factor` from the first inflation to each
+// following one, and the remaining cost of rounding changes by less than a third. That change is
+// one draw of many, because the rounding differs. Bounds are as measured; the last bits of sweeps
+// depend on the machine.
 static void hold(const char *pipelines, const char *const *inflations,
                  const bb_unknown_modes_config *moved, const double *drifted, double factor)
 {
@@ -225,7 +225,7 @@ static void hold(const char *pipelines, const char *const *inflations,
     }
 }
 
-// A sodium layer that has moved by 30 m rms above each laser star.
+// The sodium layer has moved by 30 m rms above each laser star.
 TEST_FULL(rounding_keeps_out_of_the_focus_of_laser_stars)
 {
     static const bb_unknown_modes_config moved = {.sodium_height_m2 = 900.0};
@@ -238,7 +238,7 @@ TEST_FULL(rounding_keeps_out_of_the_focus_of_laser_stars)
     hold(PIPELINE(SCALED), inflations, &moved, (const double[]){6.1e-3, 1.03e-4, 5.2e-6}, 30.0);
 }
 
-// Optics of all sensors that have moved by 30 nm rms in each of seven aberrations.
+// The optics of all sensors have moved by 30 nm rms in each of seven aberrations.
 TEST_FULL(rounding_keeps_out_of_reference_slopes)
 {
     static const bb_unknown_modes_config moved = {.reference_nm2 = 900.0};

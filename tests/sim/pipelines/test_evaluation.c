@@ -113,7 +113,8 @@ TEST(a_result_costs_its_share_of_the_machine)
         const char *note;
     } notes[] = {
         {{30000.0, 5.0, NAN}, "30000 USD over 5 years, without electricity"},
-        {{30000.0, 5.0, 0.25}, "30000 USD over 5 years, and 0.25 USD a kWh: NaN where energy_j is"},
+        {{30000.0, 5.0, 0.25},
+         "30000 USD over 5 years, and 0.25 USD per kWh: NaN where energy_j is NaN"},
         {{NAN, 5.0, 0.25}, "NaN: machine.price_usd is not given"},
     };
     for (size_t i = 0; i < sizeof notes / sizeof *notes; ++i) {
@@ -131,7 +132,7 @@ TEST(a_result_costs_its_share_of_the_machine)
     }
 }
 
-// The keys reach the results, those of five years unless given.
+// The keys reach the results; the lifetime is five years by default.
 TEST(studies_price_their_machine)
 {
     static const char *const times[] = {"solve_time_s", "wall_s"};
@@ -166,8 +167,8 @@ TEST(times_stay_out_of_the_reproducible_digest)
     assert_string_not_equal(all_values[0], all_values[1]);
 }
 
-// A lossless copy has no error to tell from the signal, a matrix of zeros stores nothing: neither
-// divides by zero into a number that looks like one.
+// A lossless copy has no error, and a matrix of zeros stores nothing; neither may turn a division
+// by zero into a plausible number.
 TEST(nothing_lost_and_nothing_stored_are_told_apart)
 {
 #define PIPELINES                                                                                  \

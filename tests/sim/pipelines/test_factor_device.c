@@ -44,7 +44,7 @@ TEST(bands_of_half_planes_have_kernels)
     }
 }
 
-// A device has one variant a tile: arithmetics are searched there, the product rule is refused.
+// A device has one variant per tile: arithmetics are searched there, the product rule is refused.
 TEST(rules_by_tile_have_kernels)
 {
     bb_factor_pipeline pipeline = banded(BB_VARIANT_HP1, BB_VARIANT_X3);
@@ -60,7 +60,7 @@ TEST(rules_by_tile_have_kernels)
     searched.max_loss = 1e-3;
     searched.search.inside = BB_VARIANT_X3;
     check_ok(bb_factor_device_check(&solver, &searched));
-    // dp is a candidate: as many bytes as for it.
+    // dp is a candidate, so the bytes are those of dp.
     const bb_factor_pipeline dp = pipeline_of(BB_VARIANT_DP);
     check_close(bb_factor_device_need(&solver, &searched, 4096, 100).device_bytes,
                 bb_factor_device_need(&solver, &dp, 4096, 100).device_bytes, 0.5, 1.0);
@@ -78,7 +78,7 @@ TEST(others_are_told_why)
     light = banded(BB_VARIANT_HP1, BB_VARIANT_SP);
     light.sweeps = (int)BB_POLICY_SWEEPS_LIGHT;
     check_fails(bb_factor_device_check(&solver, &light), BB_UNSUPPORTED,
-                "the sweeps of a policy are sp");
+                "on cuda a policy needs sweeps sp");
     light = banded(BB_VARIANT_HP1, BB_VARIANT_HP2);
     light.policy.kind = (int)BB_POLICY_UNIFORM;
     light.storage.codec = -1;
@@ -96,18 +96,18 @@ TEST(others_are_told_why)
     pipeline = pipeline_of(BB_VARIANT_FP8);
     pipeline.policy.diagonal = (int)BB_POLICY_FOLLOW;
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
-                "the diagonal and the sweeps of fp8 are sp");
+                "the diagonal and the sweeps of fp8 must be sp");
     pipeline = pipeline_of(BB_VARIANT_BF16);
     pipeline.sweeps = (int)BB_POLICY_SWEEPS_FORWARD;
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
-                "the diagonal and the sweeps of bf16 are sp");
+                "the diagonal and the sweeps of bf16 must be sp");
     pipeline = pipeline_of(BB_VARIANT_HP3);
     pipeline.accumulate_from = (int)BB_ACCUMULATE_FROM_C;
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
-                "accumulate_from c is emulated, on the cpu");
+                "accumulate_from c is emulated on the cpu only");
 }
 
-// Beyond a limit L lies in the host's memory where it can; results do not.
+// Above the limit L is in host memory if possible; results are not.
 TEST(a_limit_of_memory_is_told)
 {
     bb_factor_solver_config limited = {.tile = 1024, .gpus = 1, .memory_limit_gb = 70.0};
@@ -116,31 +116,31 @@ TEST(a_limit_of_memory_is_told)
     const double rows = 100.0;
     bb_plan plan = {0};
     check_ok(bb_factor_device_print_limit(&limited, &hp1, 200000, 100, &plan));
-    assert_non_null(strstr(plan.lines.data, "L of 80.2 GB in the host's memory"));
+    assert_non_null(strstr(plan.lines.data, "L of 80.2 GB in host memory"));
     bb_text_release(&plan.lines);
     const bb_need need = bb_factor_device_need(&limited, &hp1, 200000, 100);
     assert_true(need.device_bytes - 8.0 * 200000.0 * rows < 70e9);
     check_close(need.host_bytes, 80.15e9, 1e-3, 80.15e9);
     check_ok(bb_factor_device_print_limit(&limited, &sp, 200000, 100, &plan));
     assert_null(strstr(plan.lines.data, "L of "));
-    assert_non_null(strstr(plan.lines.data, " GB of a GPU, more than solver.memory_limit_gb"));
+    assert_non_null(strstr(plan.lines.data, " GB of GPU memory, more than solver.memory_limit_gb"));
     bb_text_release(&plan.lines);
-    bb_factor_pipeline escalating = hp1; // to dp, which stays
+    bb_factor_pipeline escalating = hp1; // to dp, which stays on the GPU
     escalating.escalate = true;
     check_ok(bb_factor_device_print_limit(&limited, &escalating, 200000, 100, &plan));
-    assert_non_null(strstr(plan.lines.data, "host's memory: 45."));
+    assert_non_null(strstr(plan.lines.data, "host memory: 45."));
     assert_non_null(strstr(plan.lines.data, "more than solver.memory_limit_gb"));
     bb_text_release(&plan.lines);
     assert_true(bb_factor_device_need(&limited, &sp, 200000, 100).host_bytes == 0.0);
-    limited.memory_limit_gb = 30.0; // too little even so
+    limited.memory_limit_gb = 30.0; // still too little
     check_ok(bb_factor_device_print_limit(&limited, &hp1, 200000, 100, &plan));
-    assert_non_null(strstr(plan.lines.data, "; more than solver.memory_limit_gb even so"));
+    assert_non_null(strstr(plan.lines.data, "; still more than solver.memory_limit_gb"));
     assert_null(strstr(plan.lines.data, "only hp1"));
     bb_text_release(&plan.lines);
-    limited.memory_limit_gb = 1.0; // what is in work is larger than L
+    limited.memory_limit_gb = 1.0; // workspace is larger than L
     check_ok(bb_factor_device_print_limit(&limited, &hp1, 50000, 100, &plan));
     assert_null(strstr(plan.lines.data, "L of "));
-    assert_non_null(strstr(plan.lines.data, "with L in the host's memory it would be "));
+    assert_non_null(strstr(plan.lines.data, "with L in host memory it would be "));
     assert_null(strstr(plan.lines.data, "only hp1"));
     bb_text_release(&plan.lines);
     limited.memory_limit_gb = 0.0;
@@ -148,7 +148,7 @@ TEST(a_limit_of_memory_is_told)
     assert_int_equal(plan.lines.length, 0);
 }
 
-// A map of hp2 and x3 has chunks in two planes and tiles in fp16, which neither has alone.
+// A map of hp2 and x3 has chunks in two planes and tiles in fp16, unlike either alone.
 TEST(a_mixed_map_is_no_more_than_planned)
 {
     const bb_factor_solver_config limited = {.tile = 1024, .gpus = 1, .memory_limit_gb = 70.0};
@@ -168,7 +168,7 @@ TEST(a_mixed_map_is_no_more_than_planned)
                 1.0);
     bb_plan lines = {0};
     char told[64];
-    (void)snprintf(told, sizeof told, "host's memory: %.1f GB of a GPU",
+    (void)snprintf(told, sizeof told, "host memory: %.1f GB of GPU memory",
                    1e-9 * bb_panel_plan_need(&plan, 1).device_bytes);
     check_ok(bb_factor_device_print_limit(&limited, &pipeline, 200000, 100, &lines));
     assert_non_null(strstr(lines.lines.data, told));
@@ -176,7 +176,7 @@ TEST(a_mixed_map_is_no_more_than_planned)
     BB_RELEASE(&map);
 }
 
-// What a table's file holds is known to the check and to the plan.
+// The check and the plan know the variants in a table's file.
 TEST(tables_are_read_for_their_variants)
 {
     bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1);
@@ -208,10 +208,10 @@ TEST(tables_are_read_for_their_variants)
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
                 "policy with bf16 on cuda");
     assert_int_equal(remove("device-table.txt"), 0);
-    check_ok(bb_factor_device_check(&solver, &pipeline)); // its reader says that it is gone
+    check_ok(bb_factor_device_check(&solver, &pipeline)); // its reader reports that it is missing
 }
 
-// The tile of a study of n measurements with pipelines on `devices`, -1: the study's.
+// Tile of a study of n measurements with pipelines on `devices`, -1: the study's.
 static bb_factor_solver_config resolve(bb_index tile, bb_index n, int study_device,
                                        const int devices[2])
 {
@@ -248,10 +248,10 @@ TEST(tiles_fit_the_device)
         const bb_index n = cases[i].n;
         assert_int_equal(resolve(tile, n, BB_DEVICE_CPU, both).tile, cases[i].on_cpu);
         assert_int_equal(resolve(tile, n, BB_DEVICE_CUDA, both).tile, cases[i].on_cuda);
-        // One tile for all, or bands of two pipelines would not be comparable.
+        // One tile for all, because bands of two pipelines would not be comparable otherwise.
         assert_int_equal(resolve(tile, n, BB_DEVICE_CPU, mixed).tile, cases[i].on_cuda);
     }
-    // Singular values are of the tiles that the study counts.
+    // Singular values use the tiles that the study counts.
     assert_int_equal(resolve(138, 13248, BB_DEVICE_CUDA, both).spectrum.size, 138);
 }
 
@@ -265,8 +265,9 @@ TEST(a_tile_that_is_rounded_up_is_told_once)
     check_ok(bb_factor_device_print_tile(&open, &rounded, &plan));
     assert_int_equal(plan.lines.length, 0);
     check_ok(bb_factor_device_print_tile(&given, &rounded, &plan));
-    assert_non_null(strstr(plan.lines.data, "solver.tile = 76: CUDA needs a multiple of 128, 128 "
-                                            "is used; bands and policies count these tiles"));
+    assert_non_null(strstr(
+        plan.lines.data,
+        "solver.tile = 76: CUDA needs a multiple of 128; using 128, also for bands and policies"));
     bb_text_release(&plan.lines);
 }
 
@@ -281,7 +282,7 @@ TEST(a_single_tile_is_told)
     assert_int_equal(plan.lines.length, 0);
     pipeline.arithmetic = (int)BB_VARIANT_BF16;
     check_ok(bb_factor_device_print_single(&pipelines, 128, 128, &plan));
-    assert_non_null(strstr(plan.lines.data, "128 measurements are one tile of 128"));
+    assert_non_null(strstr(plan.lines.data, "128 measurements fit in one tile of 128"));
     assert_non_null(strstr(plan.lines.data, "so all is fp32; set solver.tile, at most 32"));
     bb_text_release(&plan.lines);
 }
@@ -294,7 +295,7 @@ TEST(a_table_fits_tiles_of_one_size)
     pipeline.policy.inside = (int)BB_VARIANT_SP;
     pipeline.policy.table = "none.txt";
     check_fails(bb_factor_device_check(&sized, &pipeline), BB_UNSUPPORTED,
-                "policy.table fits tiles of solver.tile = 76, cuda needs a multiple of 128");
+                "policy.table is for tiles of solver.tile = 76, cuda needs a multiple of 128");
     sized.tile = 256;
     check_ok(bb_factor_device_check(&sized, &pipeline));
     sized.tile = BB_INTEGER_UNSET;

@@ -3,7 +3,7 @@
 // Who factors, and where tiles are, does not change results; what cannot be is refused by name.
 #include "tests/sim/driver.h"
 
-// Of the small study 126 kB of tiles in fp64, 63 kB in fp32.
+// The small study has 126 kB of tiles in fp64, 63 kB in fp32.
 #define SOME_TILES "solver.memory_limit_gb=0.00004"
 
 static const char *const names[] = {"reference", "dp again", "sp", "hp2", "hp3"};

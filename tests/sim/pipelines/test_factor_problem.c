@@ -19,7 +19,7 @@ static const bb_matrix_source *sides[1] = {&b_source};
 static bb_factor_solver_config solver = {.tile = TILE};
 static bb_factor_problem problem;
 
-// A covariance of a given noise and B = W A.
+// Covariance with a given noise, and B = W A.
 static void prepare(double level)
 {
     autofree double *w = dense_new(M * N);
@@ -81,7 +81,7 @@ TEST(the_noise_floor_is_that_of_the_scaled_matrix)
     finish();
 }
 
-// A draw has factors on its rows, which R does not show; dp gives the same R to rounding.
+// A draw has factors on its rows, which cancel in R; dp gives the same R to rounding.
 TEST(draws_change_roundings_alone)
 {
     double *r[4] = {NULL};
@@ -109,7 +109,8 @@ TEST(draws_change_roundings_alone)
     finish();
 }
 
-// Dither is undone in R, changes the roundings of narrow products, and is of the unit diagonal.
+// Dither cancels in R, changes the rounding of narrow products, and applies to the unit diagonal
+// only.
 TEST(dither_changes_roundings_alone)
 {
     static const double dithers[] = {0.0, 0.04, 0.08};
@@ -141,8 +142,8 @@ TEST(dither_changes_roundings_alone)
     finish();
 }
 
-// The rule is held against the matrix without a draw's factors: a tile just at its threshold would
-// change sides with them.
+// The rule uses the matrix without a draw's factors: a tile just at its threshold would change its
+// variant with them.
 TEST(the_map_is_decided_once)
 {
     autofree double *norms = NULL;
@@ -165,7 +166,7 @@ TEST(the_map_is_decided_once)
     finish();
 }
 
-// Noise of 1e-5: the least eigenvalue is below fp16's rounding of A, above x3's.
+// Noise of 1e-5: the smallest eigenvalue is below fp16's rounding of A, above x3's.
 TEST(a_failure_escalates_until_it_holds)
 {
     bb_evaluation evaluation;
@@ -184,7 +185,7 @@ TEST(a_failure_escalates_until_it_holds)
     assert_non_null(strstr(evaluation.outcome.detail, "hp1: not_spd, tile ("));
     assert_non_null(strstr(evaluation.outcome.detail, "; then x3"));
     assert_true(evaluation.operator_bytes == 2.0 * once);
-    // Tile (2, 2) failed: 64 rows were factored in vain.
+    // Tile (2, 2) failed: 64 rows were factored.
     check_relative(evaluation.flops - evaluation.flops_dense, 64.0 * 64.0 * 64.0 / 3.0, 1e-9);
     check_relative(evaluation.factor.product_share[BB_VARIANT_X3] +
                        evaluation.factor.product_share[BB_VARIANT_SP],
@@ -206,7 +207,7 @@ TEST(what_holds_does_not_escalate)
     finish();
 }
 
-// Not even dp factors an indefinite matrix: three failures, the last one is the outcome.
+// Not even dp factors an indefinite matrix: after three failures, the last one is the outcome.
 TEST(an_indefinite_matrix_fails_in_every_variant)
 {
     bb_evaluation evaluation;
@@ -264,7 +265,7 @@ TEST(noise_floors_give_a_tolerance)
     check_ok(bb_factor_problem_solve(&problem, &pipeline, &r, &evaluation));
     assert_null(r);
     assert_int_equal(evaluation.outcome.kind, BB_OUTCOME_UNDERDETERMINED);
-    problem.noise = NULL; // not that it has no floor: nobody said what it is
+    problem.noise = NULL; // not that it has no floor, because the noise is not given
     evaluation = bb_evaluation_start("test");
     check_fails(bb_factor_problem_solve(&problem, &pipeline, &r, &evaluation), BB_INVALID,
                 "a tolerance is required");

@@ -14,13 +14,13 @@ static bb_view a_view, b_view;
 static bb_matrix_source a_source, b_source;
 static const bb_matrix_source *sides[1] = {&b_source};
 static const bb_factor_solver_config solver = {.tile = TILE};
-static bb_factor_problem problem, measured; // measured: with the norms of its tiles
+static bb_factor_problem problem, measured; // with the norms of its tiles
 
 static int prepare(void)
 {
     a = dense_new(N * N);
     b = dense_new(M * N);
-    // Not stationary, so that no two tiles have one norm.
+    // Not stationary, so that all tiles have different norms.
     for (int i = 0; i < N; ++i) {
         for (int j = 0; j < N; ++j) {
             const double distance = (double)(i - j) * (1.0 + 0.7 * (double)(i + j) / N) / 30.0;
@@ -71,7 +71,8 @@ static double cost_of(bb_variant variant)
     return bb_variant_relative_cost(shares);
 }
 
-// No variant stands above a cheaper one, and none that dp makes pointless stands at all: sp.
+// No variant follows a cheaper and more precise one, and none costs as much as dp except dp itself:
+// sp is missing.
 TEST(variants_stand_in_the_order_of_their_cost)
 {
     static const struct {
@@ -90,7 +91,7 @@ TEST(variants_stand_in_the_order_of_their_cost)
           BB_VARIANT_DP}},
         {BB_VARIANT_BF16,
          BB_VARIANT_FP8,
-         5, // as dear as bf16, and coarser
+         5, // as expensive as bf16, and coarser
          {BB_VARIANT_HP1, BB_VARIANT_BF16, BB_VARIANT_TF32, BB_VARIANT_X3, BB_VARIANT_DP}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -150,7 +151,7 @@ TEST(the_cpu_goes_by_products)
     assert_string_equal(name, "hp3, else sp, by tile_norm");
 }
 
-// Part of the operations off the diagonal that a map gives hp1; its diagonal tiles are sp.
+// Fraction of the off-diagonal operations that a map assigns to hp1; its diagonal tiles are sp.
 static double narrow_share(const bb_policy_map *map)
 {
     double narrow = 0.0;
@@ -176,7 +177,7 @@ static void check_nested(const bb_policy_map *wide, const bb_policy_map *narrow)
     }
 }
 
-// From all tiles off the diagonal to few of them, every candidate a part of the one before.
+// From all off-diagonal tiles to few, each candidate a subset of the one before.
 TEST(a_device_goes_by_tiles)
 {
     const bb_factor_pipeline pipeline = searched_of(BB_VARIANT_HP1, BB_VARIANT_SP);
@@ -185,7 +186,7 @@ TEST(a_device_goes_by_tiles)
     char name[BB_FACTOR_CANDIDATE_NAME];
     double previous = 2.0;
     check_ok(bb_factor_candidates_make(&measured, &pipeline, BB_DEVICE_CUDA, &candidates));
-    // Candidates that come to the same tiles are one: 171 tiles leave most of 64 apart.
+    // Candidates with the same tiles are merged: 171 tiles leave most of 64 distinct.
     assert_in_range(candidates.mixtures, 48, BB_FACTOR_MIXTURES);
     for (int r = 0; r < candidates.mixtures; ++r) {
         bb_policy_map *map = NULL;
@@ -244,7 +245,7 @@ static double solve(const bb_factor_pipeline *pipeline, double *cost)
     return sqrt(sum / M);
 }
 
-// Dearer candidates are better ones, from a few percent to fp64.
+// More expensive candidates are more accurate, from a few percent to fp64.
 TEST(candidates_lead_from_cheap_to_precise)
 {
     const bb_factor_pipeline pipeline = searched_of(BB_VARIANT_HP1, BB_VARIANT_X3);

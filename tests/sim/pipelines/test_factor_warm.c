@@ -21,7 +21,7 @@ TEST(names_and_widths_launch_the_same)
     wide.name = "wide";
     wide.policy.width = 9;
     assert_true(share(&narrow, &wide));
-    // Without a policy its other keys mean nothing.
+    // Without a policy its other keys have no effect.
     const bb_factor_pipeline plain = {.arithmetic = BB_VARIANT_HP1};
     bb_factor_pipeline unused = plain;
     unused.policy.inside = BB_VARIANT_X3;

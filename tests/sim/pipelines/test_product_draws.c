@@ -30,7 +30,7 @@ static void prepare(void)
     source = bb_matrix_source_dense(&view, "C", "1");
 }
 
-// y of one draw in fp64, and the codec's bits a value.
+// y of one draw in fp64, and the codec's bits per value.
 static void multiply(const bb_codec_config *storage, bb_index number, double y[ROWS], double *bits)
 {
     const bb_product_pipeline pipeline = {.name = "test", .storage = *storage};
@@ -54,7 +54,7 @@ static void multiply(const bb_codec_config *storage, bb_index number, double y[R
     }
     bb_coding_factors_undo(&factors, 0, ROWS, y);
     *bits = 8.0 * report.bytes / report.values;
-    // What is compared is the matrix, not its multiple.
+    // The matrix itself is compared, not its multiple.
     check_close(report.norms.max_error, 0.0, 0.02, 1.0);
 }
 
@@ -103,12 +103,12 @@ TEST(the_spread_is_the_analytic_one)
             }
         }
         print_message("codec %d: spread %.3f of the analytic one\n", c, sqrt(squares / expected));
-        // A variance of 2400 samples; neighbours' roundings are not quite independent.
+        // Variance of 2400 samples; rounding errors of neighbours are slightly correlated.
         check_relative(sqrt(squares), sqrt(expected), 0.1);
     }
 }
 
-// A factor a column, or one a row where rows are coded together, would cost bits.
+// A factor per column, or per row where rows are coded together, would cost bits.
 TEST(smooth_codecs_keep_their_rate)
 {
     double y[ROWS];
@@ -130,7 +130,7 @@ TEST(smooth_codecs_keep_their_rate)
     }
 }
 
-// The experiments: `draws` in, statistics out, draw 0 untouched.
+// Experiments: `draws` in, statistics out, draw 0 unchanged.
 TEST_FULL(the_wafer_has_draws)
 {
     static const char *const same[] = {"overlay_error_x_nm", "overlay_error_y_nm",
@@ -153,7 +153,7 @@ TEST_FULL(the_wafer_has_draws)
         assert_true(driver_number(drawn, "price_worst", name) >= price);
         assert_true(driver_number(drawn, "draws", name) == (p == 0 || p == 4 ? 3.0 : 1.0));
     }
-    // The reference's draws differ from it by the roundings of fp64.
+    // The reference's draws differ from it by fp64 rounding.
     assert_true(driver_number(drawn, "price_worst", names->texts[0]) < 1e-10);
     assert_true(driver_number(drawn, "price_std", "fp16") > 0.0);
     driver_check_threads(&thrice);

@@ -69,7 +69,7 @@ TEST(the_twin_fills_what_the_host_fills)
         autoptr(bb_device_source) twin = new_object(bb_device_source, &source, gpu);
         void *block = allocate_on(gpu, bytes);
         check_ok(bb_device_source_fill(twin, NULL, 0, 0, bb_device_matrix(block, BB_F64, N, N, N)));
-        assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no queue of the device's own
+        assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no device queue
         check_ok(bb_device_download(gpu, found, block, bytes));
         for (int k = 0; k < N * N; ++k) {
             check_close(found[k], wanted[k], filtered == 1 ? 1e-13 : 1e-15, fmax(1.0, wanted[k]));
@@ -113,12 +113,12 @@ TEST(sweeps_pay_what_those_of_the_cpu_pay)
         check_relative(excess[1], excess[0], 1e-6);
         check_relative(pivots[1], pivots[0], 1e-9);
         bb_rounding_norm_release_device(&p.norm);
-        bb_rounding_norm_release_device(&p.norm); // nothing is left to give back
+        bb_rounding_norm_release_device(&p.norm); // nothing left to release
         finish(&p);
     }
 }
 
-// A breakdown is an outcome, told again as it is found again.
+// A breakdown is an outcome, also if repeated.
 TEST(a_norm_without_a_factor_is_an_outcome)
 {
     static posed p;

@@ -7,7 +7,7 @@
 
 enum { STEPS = 9, DRAWS = 4 };
 
-// A candidate is an index; each has a loss a draw and a cost.
+// A candidate is an index; each has a loss per draw and a cost.
 typedef struct shelf {
     double losses[STEPS][DRAWS], costs[STEPS];
     double wrong[DRAWS]; // of every step
@@ -64,7 +64,7 @@ static shelf halving(void)
     return goods;
 }
 
-// A number is accepted by the bits of a pattern.
+// A step is accepted by the bits of a pattern.
 typedef struct random_goods {
     unsigned pattern;
     int last, accepted, rejected; // the bracket
@@ -130,8 +130,8 @@ TEST(a_ladder_is_bisected_for_its_first_step)
     }
 }
 
-// Losses at random: a bisection ends within its bound, at an accepted step after a rejected one; if
-// none is accepted, after the last. With guesses it ends so, too.
+// With random losses a bisection ends within its bound, at an accepted step after a rejected one,
+// or after the last if none is accepted; also with predicted trials.
 TEST(a_ladder_ends_within_its_bound)
 {
     enum { MOST = 50 };
@@ -158,7 +158,7 @@ TEST(a_ladder_ends_within_its_bound)
     }
 }
 
-// The cheapest accepted trial is adopted, whatever the order, and the nearest rejected one listed.
+// The cheapest accepted trial is adopted in any order, and the nearest rejected one is listed.
 TEST(the_cheapest_accepted_trial_is_found)
 {
     const struct {
@@ -187,7 +187,7 @@ TEST(the_cheapest_accepted_trial_is_found)
     assert_true(search.nearest.loss == 0.6);
 }
 
-// The count of errors has a limit of its own, in every draw, whatever the loss.
+// The count of errors has a separate limit, in every draw, whatever the loss.
 TEST(every_draw_is_within_both_limits)
 {
     const struct {
@@ -197,7 +197,7 @@ TEST(every_draw_is_within_both_limits)
         int computed;
     } cases[] = {
         {{0.1, 0.4, 0.2, 0.3}, {0.0}, 0.0, true, 0.4, 0.0, 4},
-        {{0.1, 0.6, 0.2, 0.3}, {0.0}, 0.0, false, 0.6, 0.0, 2}, // no draw more than it takes
+        {{0.1, 0.6, 0.2, 0.3}, {0.0}, 0.0, false, 0.6, 0.0, 2}, // no more draws than needed
         {{0.1, 0.2, 0.2, NAN}, {0.0}, 0.0, false, NAN, 0.0, 4},
         {{NAN, 0.2, 0.2, 0.1}, {0.0}, 0.0, false, NAN, 0.0, 1},
         {{0.1, 0.1, 0.1, 0.1}, {0.0, 1.0, 0.0, 0.0}, 0.0, false, 0.1, 1.0, 2},
@@ -221,7 +221,7 @@ TEST(every_draw_is_within_both_limits)
         assert_int_equal(goods.computed, cases[i].computed);
         assert_true(!accepted || search.best.loss == cases[i].worst);
         assert_true(!accepted || search.best.wrong == cases[i].worst_wrong);
-        assert_int_equal(bb_search_try(&search, &candidate, &accepted), BB_INTERNAL); // no room
+        assert_int_equal(bb_search_try(&search, &candidate, &accepted), BB_INTERNAL); // no space
         bb_status_clear();
     }
 }
@@ -272,7 +272,7 @@ TEST(trials_are_listed_as_the_experiment_declares)
     assert_true(bb_results_find(results, "search/wrong")->numbers[0] == 7.0);
 }
 
-// Slots of so many values, numbers of so many bytes; 2 stores as much as 1.
+// Slots with several formats, each of so many bytes; format 2 stores as much as 1.
 enum { SLOTS = 3, NUMBERS = 4, TRIALS = 40 };
 
 static const double values[SLOTS] = {10.0, 1.0, 3.0};
@@ -281,7 +281,7 @@ static const double widths[NUMBERS] = {8.0, 4.0, 4.0, 1.0};
 typedef struct problem {
     double errors[SLOTS][NUMBERS];
     double limit;
-    int coupled; // slot that has to be at 0 once slot 0 is lowered; -1: none
+    int coupled; // slot that must be at 0 once slot 0 is lowered; -1: none
     int tried[TRIALS][SLOTS + 1];
     int count, last[SLOTS];
 } problem;
@@ -349,7 +349,7 @@ static void check_state(const int *state, int first, int second, int third)
     assert_memory_equal(state, expected, sizeof expected);
 }
 
-// 1: 0.5 of slot 0 is too much, so that 2 of the same bytes is tried; then slot 2, then slot 1.
+// 1: 0.5 of slot 0 is too much, so 2 with the same bytes is tried; then slot 2, then slot 1.
 TEST(what_saves_most_is_tried_first)
 {
     problem made = {.errors = {{0, 0.5, 0.1, 9}, {0, 0.1, 0.1, 0.1}, {0, 0.1, 0.1, 0.4}},
@@ -372,7 +372,7 @@ TEST(what_saves_most_is_tried_first)
     assert_int_equal(made.count, 7);
     assert_int_equal(search.trial_count, 7);
     assert_memory_equal(made.tried, expected, sizeof expected);
-    // Back, the last first.
+    // Undone in reverse order.
     assert_true(bb_search_slots_retreat(&slots));
     check_state(slots.state, 2, 0, 1);
     assert_true(bb_search_slots_retreat(&slots));
@@ -382,7 +382,7 @@ TEST(what_saves_most_is_tried_first)
     assert_false(bb_search_slots_retreat(&slots));
 }
 
-// What is always too much but for its last number: every slot is tried with every one.
+// Every format but the last is rejected: every slot is tried with every one.
 TEST(no_search_tries_more_than_its_most)
 {
     problem made = {.errors = {{0, 9, 9, 9}, {0, 9, 9, 9}, {0, 9, 9, 9}}, .coupled = -1};
@@ -393,7 +393,7 @@ TEST(no_search_tries_more_than_its_most)
     assert_int_equal(bb_search_slots_most(&slot_table), 10);
 }
 
-// Each alone holds, both together do not.
+// Each change alone is accepted, both together are not.
 TEST(slots_need_not_add_up)
 {
     problem made = {.limit = 0.0, .coupled = 2};

@@ -8,7 +8,7 @@
 
 enum { PASSES_MOST = 6 }; // of 49 tolerances
 
-// Losses of storages: what each codec loses at a tolerance or with bits.
+// Losses of storages: the loss of each codec for a tolerance or bits.
 typedef struct losses {
     int passes;
     bb_index widest; // candidates of a pass
@@ -85,23 +85,23 @@ TEST(ladders_are_bisected_side_by_side)
     assert_true(bb_storage_search_wanted(search));
     check_ok(bb_storage_search_run(search, &task));
     assert_int_equal(shop.passes, PASSES_MOST);
-    assert_int_equal(shop.widest, 8 + 4 + 4); // a candidate a ladder
+    assert_int_equal(shop.widest, 8 + 4 + 4); // a candidate per ladder
     assert_true(bb_storage_search_found(search, 1, " nm", &found, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     assert_memory_equal(&found.storage, &shop.best[1], sizeof found.storage);
-    // The cheapest of all codecs is the first with a ladder; 2^-10 is at most 1e-3.
+    // The cheapest of all codecs is the first with a ladder; 2^-10 is below 1e-3.
     assert_string_equal(bb_codec_name(found.storage.codec), "bfp");
     assert_true(found.storage.bits == 10.0);
     assert_non_null(strstr(outcome.detail, "max_loss 0.001 nm: met by bfp 10, loss 0.000977 nm, "));
     assert_true(bb_storage_search_found(search, 2, " nm", &found, &outcome));
-    assert_true(found.storage.codec == (int)BB_FORMAT_FP16); // whole, and it comes first by bytes
+    assert_true(found.storage.codec == (int)BB_FORMAT_FP16); // complete, and the first by bytes
     assert_false(bb_storage_search_found(search, 3, " nm", &found, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_NOT_CONVERGED);
     assert_non_null(strstr(outcome.detail, "max_loss 1e-12 nm: not met in 17 trials; nearest is "));
     assert_int_equal(shop.adopted[3], 0);
 }
 
-// Losses of a chain: heat loses its roundoff, interpolation a thousandth of it, rows more than any
+// Losses of a chain: heat loses its round-off, interpolation a thousandth of it, rows more than any
 // limit; a storage adds to those of its stages.
 static double lost_by_stage(const bb_product_pipeline *record, int stage)
 {
@@ -126,7 +126,7 @@ static bb_status compute_chain(void *context, bb_storage_trial *trials, bb_index
             assert_true(stage < 0 || s == stage || record->stages[s].storage == BB_FORMAT_FP64);
             trials[t].loss += lost_by_stage(record, s);
         }
-        assert_int_equal(record->storage.codec < 0, 0); // of a stage alone the reference's
+        assert_int_equal(record->storage.codec < 0, 0); // the reference's, for a stage alone
     }
     return shop->answer;
 }
@@ -148,7 +148,7 @@ TEST(stages_are_found_before_the_storage_each_by_itself)
     autoptr(bb_storage_search) search = new_object(bb_storage_search, &list, BB_DEVICE_CPU);
     check_ok(bb_storage_search_run(search, &task));
     assert_true(bb_storage_search_found(search, 1, " nm", &found, &outcome));
-    // A tenth of the limit: 2^-11 is within it, 2^-8 is not; of bf16 the thousandth is, but fp16
+    // A tenth of the limit: 2^-11 is within it, 2^-8 is not. The thousandth of bf16 is, but fp16
     // has as few bytes and was tried first; rows lose too much even in fp32.
     assert_int_equal(found.stages[BB_CHAIN_HEAT].storage, BB_FORMAT_FP16);
     assert_int_equal(found.stages[BB_CHAIN_INTERPOLATION].storage, BB_FORMAT_FP16);
@@ -171,7 +171,7 @@ TEST(errors_of_the_callback_end_the_search)
     assert_int_equal(shop.passes, 1);
 }
 
-// Names of the codecs that are searched for a pipeline without a list.
+// Names of the codecs searched for a pipeline without a list.
 static void check_searched(const bb_product_pipeline *pipeline, int device, const char *expected)
 {
     char names[200] = "";

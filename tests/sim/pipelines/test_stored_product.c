@@ -9,7 +9,7 @@ enum { M = 131, N = 6, GROUPS = 2 }; // more rows than sums at once
 
 static const double slopes[N] = {0.3, -1.2, 0.7001, 7.0, -0.25, -7.0};
 
-// What the matrix is stored beside: slopes of variance 1, in two groups.
+// Storage with slopes of variance 1, in two groups.
 typedef struct posed {
     double a[N * N], r[M * N];
     bb_index group[N], size[GROUPS];
@@ -79,8 +79,8 @@ TEST(slopes_are_whole_steps_of_their_range)
     bb_factor_storage_release(&p.storage);
 }
 
-// Every product and every sum is rounded to fp16, runs of two are summed in fp32; without means
-// slopes are what is left of them, and the part of the means is exact.
+// Every product and sum is rounded to fp16, and runs of two are summed in fp32. With filtered means
+// the slopes are the remainders, and the part of the means is exact.
 TEST(sums_are_narrow)
 {
     for (int filtered = 0; filtered < 2; ++filtered) {

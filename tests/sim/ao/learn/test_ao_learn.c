@@ -6,7 +6,7 @@
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 
-// moao-2 at a zenith angle: strengths at zenith are those of the profile.
+// moao-2 at a zenith angle: strengths at zenith must be those of the profile.
 static void check_strengths(const bb_results *results, double tolerance)
 {
     const double *height = numbers_at(results, "learn/height");
@@ -22,7 +22,7 @@ static void check_strengths(const bb_results *results, double tolerance)
                    tolerance);
 }
 
-// The reconstructor of a profile that was learned exactly is the one of the true profile.
+// The reconstructor of an exactly learned profile equals that of the true profile.
 TEST(a_profile_that_is_learned_exactly_costs_nothing)
 {
     autoptr(bb_results) without = driver_results(CASE(CONFIG_AO_SMALL, {NULL}));
@@ -39,7 +39,7 @@ TEST(a_profile_that_is_learned_exactly_costs_nothing)
     }
 }
 
-// Layers where there are none: the best fit to the slopes, and a loss that is no rounding.
+// Layers at wrong heights: the best fit to the slopes, and a loss well above rounding.
 TEST_FULL(wrong_heights_cost_strehl)
 {
     autoptr(bb_results) without = driver_results(CASE(CONFIG_AO_SMALL, {NULL}));
@@ -75,7 +75,7 @@ TEST(what_cannot_be_told_apart_is_an_outcome)
     assert_true(isnan(numbers_at(results, "learn/strength")[0]));
 }
 
-// What --dump Cmm writes is learned from as the analytic covariance itself.
+// Learning from a file of --dump Cmm gives the same as from the analytic covariance.
 TEST_FULL(a_dumped_covariance_teaches_the_same)
 {
     const driver_case absent = {CONFIG_AO_SMALL,
@@ -96,8 +96,7 @@ TEST_FULL(a_dumped_covariance_teaches_the_same)
     check_fails(driver_run(&other, 2, &results), BB_INVALID, "(slopes of the guide stars)");
 }
 
-// What a run refuses of the file, its plan refuses: a covariance of other stars, and one that is
-// not there.
+// A plan refuses the same files as a run: a covariance of other stars, and a missing file.
 TEST(plans_refuse_what_a_run_would)
 {
     static const char *const commands[] = {"check", "run"};
@@ -134,7 +133,7 @@ TEST_FULL(frames_teach_on_any_number_of_threads)
     driver_check_threads(&study);
 }
 
-// Allocations fail in turn, in steps that reach every part of the learn step.
+// Allocation failures at intervals that cover every part of learning.
 TEST_FULL(memory_that_runs_out_is_an_error)
 {
     autoptr(bb_config) config = driver_config(

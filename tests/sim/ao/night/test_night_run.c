@@ -8,7 +8,7 @@
 
 #define SMALL BB_SOURCE_DIR "/tests/configs/small/night.yaml"
 
-// A reconstructor of one profile, six hours later in another; the first is its own.
+// Reconstructor of one profile used six hours later in another, against the latter's own.
 TEST_FULL(one_profile_in_another)
 {
     static const struct {
@@ -34,8 +34,9 @@ TEST_FULL(one_profile_in_another)
     }
 }
 
-// Smooth drift: the loss goes as the square of the age. The bounds are of the independent
-// computation, which mixes matrices with their noise; from 1.5 h on ours are the same to 15 %.
+// Smooth drift: the loss is proportional to the square of the age. The bounds come from an
+// independent computation, which mixes matrices including noise; from 1.5 h on both agree within 15
+// %.
 TEST_FULL(a_smooth_drift_costs_the_square_of_the_age)
 {
     const double expected[] = {8e-7, 2e-5, 2.2e-4, 1.1e-3};
@@ -52,8 +53,8 @@ TEST_FULL(a_smooth_drift_costs_the_square_of_the_age)
     check_relative(worst[1] / worst[0], 25.0, 0.1);
 }
 
-// A night that does not change is the study: all corrections, scores and terms of the small case,
-// and its pipelines to what fp64 leaves.
+// A night without change equals the study, for all corrections, scores and terms of the small case,
+// and within fp64 rounding for its pipelines.
 TEST_FULL(a_night_that_stays_is_the_study)
 {
     static const char layers[] =
@@ -70,11 +71,11 @@ TEST_FULL(a_night_that_stays_is_the_study)
         {"error_terms.aliasing=true", "error_terms.fitting=false"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
-        const bool walks = k == 4; // with the winds of eris-10, and no strength to walk
+        const bool walks = k == 4; // with the winds of eris-10 and no random walk
         autoptr(bb_results) results = driver_results(CASE(
             SMALL,
             {"solver.scale=unit_diagonal", "night.ages_minutes=[]", "night.sample_minutes=30.0",
-             "error_terms.combination=independent", // a night's
+             "error_terms.combination=independent", // as in a night
              "pipelines=[{name: reference, arithmetic: dp}, {name: bits, arithmetic: dp, "
              "storage: {codec: quantiser, tolerance: 1.0e-3}, slopes: {bits: 8}}, "
              "{name: commands, arithmetic: dp, operator: commands, "
@@ -151,7 +152,7 @@ TEST_FULL(a_measured_latency_is_marked_so)
     assert_false(of_night(results, "strehl_moment")->measured);
 }
 
-// A pipeline that breaks down in the study has no Strehl ratio in the night, and others do.
+// A pipeline that breaks down has no Strehl ratio in the night; others have.
 TEST(failures_are_counted)
 {
     autoptr(bb_results) results = driver_results(
@@ -170,7 +171,7 @@ TEST(failures_are_counted)
 
 TEST_FULL(memory_may_run_out_anywhere)
 {
-    bb_threads_stop(); // the walk counts blocks without them
+    bb_threads_stop(); // the allocation walk counts without their blocks
     autoptr(bb_config) config = driver_config(
         CASE(SMALL, {"sensors.lenslets=2", "guide_stars.2.lenslets=2", "solver.tile=12",
                      "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
@@ -179,7 +180,7 @@ TEST_FULL(memory_may_run_out_anywhere)
     allocation_walk("a night", driver_run_alone, config, 151, 4);
 }
 
-// The plan counts the layers' covariances, and every solve and pass.
+// The plan includes the layers' covariances, and every solve and pass.
 TEST(a_night_is_planned)
 {
     const driver_case cases[] = {
@@ -195,10 +196,11 @@ TEST(a_night_is_planned)
     for (int k = 0; k < 3; ++k) {
         check_ok(driver_plan(&cases[k], 1, &plan[k]));
     }
-    // 61 scored samples; the moments and snapshots of 118 to 240 min are 63, shrunk profiles 61 at
-    // each age and 61 as the cadence has no age: those are moments. The mean is one.
+    // Of 61 scored samples, the moments and snapshots of 118 to 240 min have 63 profiles. Shrunk
+    // profiles have 61 at each age, and 61 at the cadence, which has no age and so equals moments.
+    // The mean has one.
     assert_non_null(strstr(bb_text_string(&plan[1].lines),
-                           "121 samples of 10 layers, 186 profiles solved, scored 366 times"));
+                           "121 samples of 10 layers, 186 profiles solved, 366 passes of scoring"));
     assert_non_null(strstr(bb_text_string(&plan[2].lines), "none: over 3.0 GB"));
     const double held = 8.0 * 10.0 * (912.0 * 912.0 + 152.0 * 912.0 + 152.0 * 152.0);
     print_message("%.1f MB more for %.1f MB held, %.1f s more\n",

@@ -9,8 +9,8 @@ enum { SAMPLES = 5, FIRST = 2 };
 static const int all_policies[] = {BB_NIGHT_SNAPSHOT, BB_NIGHT_MEAN, BB_NIGHT_SHRINK};
 static double two_ages[] = {10.0, 20.0};
 
-// Samples at 0, 10, 20, 30, 40 min, the last three of which are scored; a new reconstructor every
-// 20 min.
+// Samples at 0, 10, 20, 30, 40 min, of which the last three are scored, and a new reconstructor
+// every 20 min.
 static bb_night_config night_of(bb_night_mean mean, bb_index ages)
 {
     return (bb_night_config){.source = BB_NIGHT_FILE,
@@ -25,7 +25,7 @@ static bb_night_config night_of(bb_night_mean mean, bb_index ages)
                              .ages_minutes = {two_ages, ages}};
 }
 
-// The use whose Strehl ratio goes to a place.
+// Use whose Strehl ratio is stored at `place`.
 static const bb_night_use *use_of(const bb_night_use *uses, bb_index count, const double *place)
 {
     for (bb_index i = 0; i < count; ++i) {
@@ -57,7 +57,7 @@ TEST(times_and_counts)
     assert_int_equal(bb_night_config_first_scored(&night), 0);
     assert_true(bb_night_config_cadence_s(&night) == 600.0);
     night.hours = 4.0;
-    night.sample_minutes = 0.1; // 0.1 has no binary form: 2400 steps all the same
+    night.sample_minutes = 0.1; // 0.1 has no exact binary form, but there must be 2400 steps
     assert_int_equal(bb_night_config_samples(&night), 2401);
 }
 
@@ -75,12 +75,12 @@ TEST(recipes_are_those_of_the_definitions)
     const bb_index samples = scores.samples;
     for (int k = 0; k < 3; ++k) { // at 20, 30 and 40 min
         const double time_s = 1200.0 + 600.0 * k;
-        // Without latency of 20, 20 and 40 min; with it still of 0 at 20 min, then 20 and 20.
+        // Data of 20, 20 and 40 min without latency; of 0 at 20 min, then 20 and 20, with latency.
         const double now_s = k < 2 ? 1200.0 : 2400.0;
         const double late_s = k == 0 ? 0.0 : 1200.0;
         for (int p = 0; p < 2; ++p) {
             const double data_s = p == 0 ? now_s : late_s;
-            const double age_s = latency_s[p] + 300.0; // half of what a reconstructor ages
+            const double age_s = latency_s[p] + 300.0; // half the cadence beyond the samples
             const double *strehl = scores.strehl + p * 3 * samples + k;
             check_recipe(use_of(uses, count, scores.moment + p * samples + k), time_s, 1.0);
             check_recipe(use_of(uses, count, strehl), data_s, 1.0);
@@ -91,7 +91,7 @@ TEST(recipes_are_those_of_the_definitions)
                 const double old_s = latency_s[p] + 600.0 * (a + 1);
                 const double then_s = fmax(0.0, time_s - old_s);
                 check_recipe(use_of(uses, count, aged + a * samples), then_s, 1.0);
-                // A mean changes at samples alone.
+                // A mean changes only at samples.
                 check_recipe(use_of(uses, count, aged + (2 + a) * samples),
                              600.0 * floor(then_s / 600.0), 0.0);
                 check_recipe(use_of(uses, count, aged + (4 + a) * samples), then_s,
@@ -99,7 +99,7 @@ TEST(recipes_are_those_of_the_definitions)
             }
         }
     }
-    for (bb_index i = 1; i < count; ++i) { // recipes together, samples in order
+    for (bb_index i = 1; i < count; ++i) { // recipes grouped, samples in order
         assert_true(!bb_night_schedule_same(&uses[i - 1], &uses[i]) ||
                     uses[i - 1].sample <= uses[i].sample);
     }
@@ -127,7 +127,7 @@ TEST(profiles_are_mixed_by_trust)
     }
 }
 
-// What is known has no error; what is learned has the one of its time, in a mean as well.
+// Known profiles have no error; learned ones have that of their time, also within a mean.
 TEST(learned_profiles_have_errors)
 {
     const bb_profile_row row = {0.0, 0.0, 1.0, NAN, 25.0};

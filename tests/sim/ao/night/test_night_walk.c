@@ -4,8 +4,8 @@
 // matrices) of the same experiment with random numbers of its own.
 #include "tests/sim/ao/night/of_night.h"
 
-// Errors of 5 % in strengths cost 4e-5 to 5e-5 (mean of an independent computation over 60 samples
-// of two draws); of so many frames more, less in proportion.
+// Errors of 5 % in strengths cost 4e-5 to 5e-5 (mean over 60 samples of two draws in an independent
+// computation). More frames reduce this in proportion.
 TEST_FULL(learned_strengths_cost_what_they_did)
 {
     double loss[2];
@@ -22,11 +22,11 @@ TEST_FULL(learned_strengths_cost_what_they_did)
                       of_night(results, "worst_staleness_loss")->numbers[0]);
     }
     assert_true(loss[0] > 3e-5 && loss[0] < 6e-5);
-    check_relative(loss[0] / loss[1], 10.0, 0.3); // the same errors, of a smaller deviation
+    check_relative(loss[0] / loss[1], 10.0, 0.3); // the same errors with a smaller deviation
 }
 
-// Profiles of a walk in the range of two independent draws, each mean over 13 samples instead of
-// 60: old snapshots lose to the mean, shrunk ones to none.
+// Losses of random walks are within the range of two independent draws, here over 13 samples
+// instead of 60. Old snapshots lose more than the mean, shrunk ones less.
 TEST_FULL(a_walk_costs_what_it_did)
 {
     double snapshot[2] = {0.0};
@@ -49,7 +49,8 @@ TEST_FULL(a_walk_costs_what_it_did)
         mean += 0.25 * aged[2];
         shrunk += 0.25 * aged[5];
     }
-    assert_true(snapshot[0] > 3e-3 && snapshot[0] < 9e-3); // 4.2e-3, 4.4e-3 there
+    assert_true(snapshot[0] > 3e-3 &&
+                snapshot[0] < 9e-3); // 4.2e-3, 4.4e-3 in the independent draws
     assert_true(snapshot[1] > 5e-3 && snapshot[1] < 2e-2); // 5e-3, 14e-3
     assert_true(mean > 2e-3 && mean < 8e-3);               // 2.7e-3, 7.5e-3
     assert_true(mean < snapshot[1] && shrunk < snapshot[1]);

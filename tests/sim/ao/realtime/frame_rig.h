@@ -16,7 +16,7 @@
 #define DRAWN "realtime.size={commands: 60, slopes: 401}"
 #define PACED DRAWN, "realtime.frames=40", "realtime.warm_up_frames=5"
 
-// A study, its loop on the cpu, and what was measured of it.
+// Study, its loop on the CPU, and the measurement.
 typedef struct rig {
     bb_config *config;
     bb_device *cpu;
@@ -24,7 +24,7 @@ typedef struct rig {
     float *commands; // of the last step
 } rig;
 
-/// A loop of matrices that are made for it.
+/// Creates a loop with matrices of its own.
 static inline bb_status make_loop(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
                                   int count, bb_device *const *devices, bb_frame_loop **out)
 {
@@ -57,7 +57,8 @@ static inline void rig_close(rig *self)
     bb_config_destroy(&self->config);
 }
 
-/// Opens a loop on two threads and measures it. Returns the peak of memory in bytes, without keys.
+/// Opens a loop on two threads and measures it. Returns the peak of memory in bytes, without the
+/// keys.
 static inline double rig_peak(rig *self, const driver_case *study,
                               bb_realtime_measurement *measured)
 {

@@ -18,8 +18,9 @@ static double *load(const char *file, const char *dataset, bb_index *rows, bb_in
     return values;
 }
 
-// What the run scored, times slopes in fp64, is what the loop gives, target after target: fp32
-// products and sums of n terms, Higham's bound, and fp32 in slopes, means and commands.
+// The loop's commands equal the scored matrices times slopes in fp64, for every target, within
+// Higham's bound for fp32 products and sums of n terms, and fp32 rounding of slopes, means and
+// commands.
 static void check_against_dump(rig *self, int pipeline, bb_index number, const float *commands)
 {
     const bb_frame_loop *loop = self->loop;
@@ -62,13 +63,13 @@ TEST(commands_are_those_of_what_is_scored)
     for (bb_index k = 0; k < 2; ++k) {
         check_against_dump(&self, 1, k, step(&self, k));
     }
-    // Commands of mirrors, from slopes over scales.
+    // Commands of mirrors, with slopes divided by column scales.
     rig_open(&scaled, &commands, 2);
     assert_non_null(scaled.loop->matrices.stored[1].scales);
     assert_true(scaled.loop->matrices.commands != self.loop->matrices.commands);
     check_against_dump(&scaled, 3, 0, step(&scaled, 0));
     rig_close(&scaled);
-    // Slopes have the covariance's variances; what the filter takes out is a part of them.
+    // Slopes have the covariance's variances, including the filtered part.
     autofree double *cmm = load("scored.h5", "/operators/Cmm", &n, &columns);
     double common = 0.0;
     for (bb_index j = 0; j < n; ++j) {
@@ -100,7 +101,7 @@ TEST(slopes_are_spread_as_the_covariance_says)
     check_close(sum, 1.0, 5.0 * sqrt(2.0 / (double)(BB_FRAME_SETS * n)), 1.0);
     check_ok(bb_frame_loop_compare(self.loop, &distance));
     assert_true(distance > 0.0 && distance < 1e-6);
-    // At rest again: commands are held back for two frames.
+    // After a reset, commands are delayed by two frames.
     assert_true(step(&self, 0)[0] == 0.0F && step(&self, 1)[0] == 0.0F);
     assert_true(step(&self, 2)[0] != 0.0F);
 }
@@ -129,7 +130,7 @@ TEST(threads_change_no_bit)
     }
 }
 
-// Rows dealt over devices, here two of the cpu, means and scales of columns among them.
+// Rows shared by devices, here two of the CPU, including means and column scales.
 TEST(shared_rows_give_the_same_commands)
 {
     const driver_case cases[] = {
@@ -165,7 +166,7 @@ TEST(devices_are_counted)
                 BB_INVALID, "0 devices of a frame, expected 1 to 8");
 }
 
-// Matrices of another size: one a target, each of its own, of the words that the storage says.
+// Random matrices: one per target, all different, in the format of the storage.
 TEST(drawn_matrices_are_as_they_are_asked_for)
 {
     const driver_case study = {CONFIG_AO_SMALL,
@@ -185,8 +186,8 @@ TEST(drawn_matrices_are_as_they_are_asked_for)
     bb_coded_matrix_decode(matrices->stored[0].matrix, 7, 0, 401, row);
     bb_coded_matrix_decode(matrices->stored[1].matrix, 7, 0, 401, other);
     assert_memory_not_equal(row, other, sizeof row);
-    // Mean square of an entry: that of 0.05 + 1 / (1 + 100 d^2) over both places, 0.135 by
-    // quadrature of this test, within 5 deviations of 24,060 squares of normal numbers.
+    // Mean square of an entry: that of 0.05 + 1 / (1 + 100 d^2) over both positions, 0.135 by
+    // quadrature, within 5 deviations of 24,060 squared normal numbers.
     double expected = 0.0;
     for (bb_index i = 0; i < 60; ++i) {
         bb_coded_matrix_decode(matrices->stored[2].matrix, i, 0, 401, row);
@@ -216,20 +217,20 @@ TEST(what_a_loop_cannot_do_is_said)
     bb_config_destroy(&config);
     check_ok(driver_load(CASE(CONFIG_AO_SMALL, {plain[0], plain[1]}), &config));
     check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
-                "learn.source: a loop of frames runs the reconstructor of the true profile");
+                "learn.source: the realtime loop needs the reconstructor of the true profile");
     bb_config_destroy(&config);
     check_ok(driver_load(&narrow, &config));
     check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
-                "pipeline fp16, accumulate = fp16: a loop of frames sums in fp64 or fp32");
+                "pipeline fp16, accumulate = fp16: the realtime loop sums in fp64 or fp32");
 }
 
-// The command, its table and its file; what is drawn is said.
+// The command, its table and its file, which state that matrices and slopes are random.
 TEST(the_command_prints_and_writes)
 {
     CALL_EXPECT(0, "60 commands from 401 slopes, integer 8 in the sweep", "realtime",
                 CONFIG_AO_SMALL, PIPELINES, PACED, "-o", "frames.h5", "-q");
-    program_expect(&run, 0, "1 matrix drawn at random, for times alone: nothing is solved");
-    program_expect(&run, 0, "means of 16 groups of slopes are multiplied apart, in fp32");
+    program_expect(&run, 0, "1 random matrix, for timing only: nothing is solved");
+    program_expect(&run, 0, "means of 16 groups of slopes are multiplied separately, in fp32");
     program_expect(&run, 0, "40 frames, released every 1 ms, by the host's clock");
     CALL_EXPECT(0, "10 frames, released back to back", "realtime", CONFIG_AO_SMALL, PIPELINES,
                 "realtime.frames=10", "realtime.rate_hz=0");
@@ -261,7 +262,8 @@ TEST(reports_are_declared)
                 "interrupted before the first measured frame");
 }
 
-// Peak of a loop of drawn matrices from its making to its comparison: within the plan and half.
+// Peak memory of a loop of random matrices, from creation to comparison, is at most the plan and at
+// least half.
 TEST(a_plan_holds_what_a_loop_takes)
 {
     static const char *const storages[] = {"realtime.pipeline=fp16", "realtime.pipeline=both"};
@@ -289,7 +291,7 @@ TEST(a_plan_holds_what_a_loop_takes)
 
 TEST(gpus_of_the_cpu_are_refused)
 {
-    CALL_EXPECT(2, "realtime.gpus = 2: of no effect on the cpu, expected 1", "realtime",
+    CALL_EXPECT(2, "realtime.gpus = 2: no effect on the cpu, expected 1", "realtime",
                 CONFIG_AO_SMALL, PIPELINES, DRAWN, "realtime.gpus=2", "realtime.frames=10",
                 "device=cpu", "-q");
     CALL_EXPECT(2, "realtime.gpus = 2: pipeline p runs on the cpu, expected 1", "realtime",
@@ -301,7 +303,7 @@ TEST(gpus_of_the_cpu_are_refused)
                 "realtime.gpus=4");
 }
 
-// Each GPU has its part of the rows, but of a form that is copied whole all of them.
+// Each GPU has its share of the rows, but a form that can only be copied whole has all of them.
 TEST(a_plan_deals_the_rows)
 {
     static const struct {
@@ -323,7 +325,7 @@ TEST(a_plan_deals_the_rows)
     }
 }
 
-// Sizes of a plan are those of the loop, of slopes, commands and drawn ones.
+// A plan's sizes are those of the loop, for slopes, commands and random matrices.
 TEST(a_plan_names_the_sizes)
 {
     static const char *const asked[] = {"realtime.pipeline=both", "realtime.pipeline=scaled",
@@ -342,7 +344,7 @@ TEST(a_plan_names_the_sizes)
     }
 }
 
-// An allocation that fails, whichever it is, is an error and leaves nothing behind.
+// Every failed allocation is an error and leaves no partial result.
 static bb_status run_alone(void *context)
 {
     bb_status status = BB_OK;

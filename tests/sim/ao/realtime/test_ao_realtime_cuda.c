@@ -42,7 +42,8 @@ TEST(frames_are_those_of_the_cpu)
     }
 }
 
-// Of `auto` a GPU takes large matrices of a storage that it multiplies, and those that GPUs share.
+// With `auto`, a GPU gets large matrices of a supported storage, and matrices shared by several
+// GPUs.
 TEST(auto_takes_a_gpu_by_size)
 {
     static const struct {
@@ -65,7 +66,7 @@ TEST(auto_takes_a_gpu_by_size)
     }
 }
 
-// By the GPU's clock every frame is measured, in order, none before its release.
+// With the GPU clock every frame is measured, in order, and none before its release.
 TEST(frames_by_the_clock_of_the_gpu_are_all_measured)
 {
     const driver_case study = {CONFIG_AO_SMALL,
@@ -96,7 +97,7 @@ TEST(frames_by_the_clock_of_the_gpu_are_all_measured)
     }
 }
 
-// Rows dealt over two devices, those of one GPU where there is no other; by the GPUs' clocks too.
+// Rows shared by two devices, both of one GPU if there is no other; with the GPUs' clocks too.
 TEST(shared_rows_give_the_products)
 {
     for (int c = 0; c < 2; ++c) {

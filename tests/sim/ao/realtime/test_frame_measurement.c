@@ -18,8 +18,8 @@ static void measure(const driver_case *study, manual_events events, bb_realtime_
 
 #define NO_EVENT ((manual_events){0})
 
-// Frames take a few readings; one of 2.5 ms misses its deadline of 1 ms, the next starts 1.5 ms
-// late and misses it too, the one after is 0.5 ms late and does not.
+// Frames take a few clock readings. One of 2.5 ms misses its deadline of 1 ms, the next starts 1.5
+// ms late and misses it too, and the one after is 0.5 ms late and meets it.
 TEST(a_frame_that_is_late_is_counted)
 {
     autorelease(bb_realtime_measurement) measured;
@@ -50,9 +50,9 @@ TEST(a_frame_that_is_late_is_counted)
     check_close(table.kind[0].latency.miss_bound, 0.14915, 1e-4, 1.0);
 }
 
-// By the device's clock frames are posted ahead, and each keeps its own release: nothing runs for
-// 2.5 ms from 0.3 ms after the release of frame 20 on, so frame 21 begins 1.8 ms late and frame 22
-// 0.8 ms. The thread polls throughout, as it does back to back.
+// With the device clock, frames are posted ahead and each has its own release. The host stops for
+// 2.5 ms from 0.3 ms after the release of frame 20, so frame 21 starts 1.8 ms late and frame 22 0.8
+// ms. The thread polls throughout, as it does without a rate.
 TEST(a_frame_that_is_posted_ahead_keeps_its_release)
 {
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.clock=device"}};
@@ -98,7 +98,7 @@ TEST(frames_back_to_back_do_not_wait)
     }
 }
 
-// The frame under way is still measured.
+// The frame in progress is still measured.
 TEST(an_interrupt_ends_it_early)
 {
     autorelease(bb_realtime_measurement) measured;
@@ -110,7 +110,7 @@ TEST(an_interrupt_ends_it_early)
     assert_int_equal(measured.count, 13);
 }
 
-// Those that are posted are lost: the loop is at rest, and nobody waits for their releases.
+// Posted frames are discarded: the loop is reset without waiting for their releases.
 TEST(an_interrupt_loses_what_is_posted)
 {
     const driver_case study = {
@@ -129,7 +129,7 @@ TEST(an_interrupt_loses_what_is_posted)
     assert_true(step(&self, 0)[0] == 0.0F && step(&self, 1)[0] != 0.0F);
 }
 
-// Slopes that are not finite, or whose products are not, are counted where they come.
+// Frames with non-finite slopes or products are counted where they occur.
 TEST(held_frames_are_counted)
 {
     autorelease(bb_realtime_measurement) measured;
@@ -138,7 +138,7 @@ TEST(held_frames_are_counted)
     check_ok(bb_frame_loop_measure(self.loop, &measured));
     assert_int_equal(measured.held, 0);
     bb_realtime_measurement_release(&measured);
-    self.loop->slopes[3 * self.loop->matrices.slopes + 17] = NAN; // of every eighth frame
+    self.loop->slopes[3 * self.loop->matrices.slopes + 17] = NAN; // in every eighth frame
     check_ok(bb_frame_loop_measure(self.loop, &measured));
     assert_int_equal(measured.held, 5); // 8, 16 .. 40 of frames 5 to 44 less 5: 3 mod 8
 }

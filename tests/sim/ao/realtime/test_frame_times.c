@@ -39,8 +39,9 @@ static void expect_times(const bb_results *results, const char *pipeline)
     assert_true(p50 > 0.0 && p50 <= p99 && p99 <= longest && isfinite(longest));
 }
 
-// What is stored has times, told or found; what is not, fails, or sums in a way that no loop does,
-// has none. All that is not measured is what it is without them.
+// Stored matrices have times, with an explicit or a searched storage. Pipelines without a storage,
+// after a failure, or with sums that no loop supports have none. All results that are not measured
+// stay the same.
 TEST_FULL(times_stand_beside_scores)
 {
     const char pipelines[] =
@@ -75,7 +76,7 @@ TEST_FULL(times_stand_beside_scores)
     "integer, bits: 8, rounding: sweep}, filter: means}, {name: sp, arithmetic: sp}, {name: fp16," \
     " arithmetic: dp, storage: fp16, scale: row, slopes: {bits: 10}}]"
 
-// Computed each time: results that were kept by a run before have read no clock.
+// Forces a new computation, because results cached by an earlier run have no clock readings.
 static bb_results *on_a_clock(const driver_case *study, bb_index slow, bb_index signalled)
 {
     autoptr(bb_config) config = driver_config(study);
@@ -88,8 +89,8 @@ static bb_results *on_a_clock(const driver_case *study, bb_index slow, bb_index 
     return results;
 }
 
-// Frames of 2.5, 1.5 and 0.5 ms among 200: the third longest is the 99th percentile, a rank of 198.
-// Those of warming up are waited for, and are in no figure.
+// Frames of 2.5, 1.5 and 0.5 ms among 200: the third longest is the 99th percentile, with rank 198.
+// Warm-up frames are run but not counted.
 TEST_FULL(frames_are_released_at_their_rate)
 {
     const driver_case paced = {CONFIG_AO_SMALL,
@@ -97,7 +98,7 @@ TEST_FULL(frames_are_released_at_their_rate)
     const driver_case warmed = {CONFIG_AO_SMALL,
                                 {PIPELINES, "frame_times={frames: 200, warm_up_frames: 50}"}};
     autoptr(bb_results) results = on_a_clock(&paced, 5 + 21, 0);
-    assert_int_equal(manual_event.sleeps, 2 * 205 - 2); // the two frames that are late do not sleep
+    assert_int_equal(manual_event.sleeps, 2 * 205 - 2); // two late frames do not sleep
     check_close(number(results, 0, "both"), 0.5, 4.5, 1.0);
     check_close(number(results, 1, "both"), 500.0, 5.0, 1.0);
     check_close(number(results, 2, "both"), 2500.0, 5.0, 1.0);
@@ -114,11 +115,11 @@ TEST_FULL(frames_are_released_at_their_rate)
     assert_true(number(results, 2, "fp16") > 0.0);
 }
 
-// A run has no half of its frames to tell: a signal ends it as at any other time.
+// A signal during timed frames ends the run, because partial times are not reported.
 TEST(a_signal_among_frames_ends_the_run)
 {
     int how = 0;
-    bb_threads_stop(); // a child has none of them
+    bb_threads_stop(); // a child process has no pool threads
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -131,7 +132,7 @@ TEST(a_signal_among_frames_ends_the_run)
     assert_int_equal(WEXITSTATUS(how), 143);
 }
 
-// A study that is solved here as a run solves it, and what it stores as a loop.
+// Study solved as in a run, and its matrices stored as for a loop.
 typedef struct rig {
     bb_config *config;
     const bb_ao_study *study;
@@ -224,9 +225,8 @@ static void step(bb_frame_loop *loop, bb_index frame, float *commands)
     bb_command_loop_commands(loop->frames, commands);
 }
 
-// Slopes and commands of the loop by what was stored to be scored are those of the loop that
-// `bitbudget realtime` solves for; and what is left to be scored is what bb_ao_storage_round
-// leaves.
+// The loop of matrices stored for scoring has the slopes and commands of `bitbudget realtime`. The
+// estimates left for scoring are those of bb_ao_storage_round.
 static void commands_are_those_of_realtime(const driver_case *study, int matrices)
 {
     autocall(rig_close) rig self;
@@ -290,8 +290,8 @@ TEST_FULL(what_is_stored_runs)
     commands_are_those_of_realtime(&mcao, 1);
 }
 
-// Matrices, operators, loop and records of the pipeline that takes most, at their peak: within the
-// plan and half.
+// Peak memory of matrices, operators, loop and records of the largest pipeline is at most the plan
+// and at least half.
 TEST(a_plan_holds_what_frames_take)
 {
     const driver_case study = {
@@ -307,7 +307,7 @@ TEST(a_plan_holds_what_frames_take)
     const double rows = (double)problem->targets[0].ctm->rows;
     const bb_ao_extent extent = {
         .n = problem->cmm->rows, .m = rows, .residual.most_rows = rows, .threads = 2.0};
-    // Once before, so that factors are there.
+    // A first run, so that the factors exist.
     check_ok(
         bb_frame_matrices_store(&self.storage, &self.pipeline, &self.evaluation, &self.matrices));
     bb_frame_matrices_release(&self.matrices);
@@ -342,7 +342,7 @@ TEST(tables_and_plans_have_them)
     CALL_EXPECT(0, "frame_p50_us [us]", "show", "timed.h5", "--columns", "frame_p50_us");
 }
 
-// An allocation that fails, whichever it is, is an error and leaves nothing behind.
+// Every failed allocation is an error and leaves no partial result.
 static bb_status store_and_run(void *context)
 {
     rig *self = context;

@@ -46,13 +46,13 @@ static int begin(void)
     return 0;
 }
 
-// What the script wrote.
+// Slope written by the script.
 static double slope(bb_index frame, bb_index j)
 {
     return sin(1.0 + 0.7 * (double)j + 2.3 * (double)(frame * j)) * (double)(1 + frame);
 }
 
-// Commands are the stored matrix times the frame's slopes, frame after frame and over again.
+// Commands are the stored matrix times the frame's slopes, for every frame of every repetition.
 TEST(frames_are_replayed_in_a_circle)
 {
     const driver_case study = {CONFIG_AO_SMALL,
@@ -122,7 +122,7 @@ TEST(values_are_those_of_the_file)
     }
 }
 
-// Two of five frames hold the commands of the one before; the comparison takes one that is finite.
+// Two of five frames hold the previous commands; the comparison uses a finite one.
 TEST(frames_that_are_not_finite_hold_commands)
 {
     static const char *const datasets[] = {FROM("holes"), FROM("gone"), FROM("slopes")};
@@ -153,10 +153,10 @@ TEST(what_cannot_be_replayed_is_said)
         {"script.py", NULL, BB_IO, "not an HDF5 file"},
         {"t.h5", "slope", BB_IO, "no dataset of this name (the file has /slopes)"},
         {"t.h5", "narrow", BB_INVALID,
-         "realtime.telemetry: 't.h5', 'narrow': 5 frames of 400 slopes, expected 401 slopes a "
+         "realtime.telemetry: 't.h5', 'narrow': 5 frames of 400 slopes, expected 401 slopes per "
          "frame"},
         {"t.h5", "turned", BB_INVALID,
-         "401 frames of 5 slopes, expected 401 slopes a frame: is it transposed?"},
+         "401 frames of 5 slopes, expected 401 slopes per frame: is it transposed?"},
         {"t.h5", "line", BB_INVALID, "has 1 axes, expected [rows][columns]"},
         {"t.h5", "empty", BB_INVALID, "has 0 rows and 401 columns, expected 1 to 268435456"},
         {"t.h5", "words", BB_INVALID, "is not numeric"},
@@ -180,7 +180,8 @@ TEST(what_cannot_be_replayed_is_said)
     }
 }
 
-// A study's own reconstructor: other slopes are refused before it is solved, by `check` too.
+// A wrong number of slopes for a study's own reconstructor is refused before the solve, by `check`
+// too.
 TEST(slopes_are_those_of_the_study)
 {
     const char *const wrong[2][PROGRAM_ARGUMENTS] = {
@@ -205,12 +206,12 @@ TEST(slopes_are_those_of_the_study)
         program_expect(&run, 2, "realtime.telemetry: 't.h5', 'slopes': 5 frames of 401 slopes");
         program_call(right[k], &run);
         program_expect(&run, 0,
-                       k == 0 ? "slopes of 7 frames of 'own.h5', in a circle"
+                       k == 0 ? "slopes from 7 frames of 'own.h5', replayed repeatedly"
                               : "7 frames of 'own.h5'");
     }
 }
 
-// Peak of a loop whose file is its largest part, without what the reader maps.
+// Peak memory of a loop dominated by its file, without the reader's mapped memory.
 TEST(a_plan_holds_the_file)
 {
     const driver_case study = {

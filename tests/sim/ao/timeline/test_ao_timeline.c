@@ -8,7 +8,7 @@
 #define CONFIG BB_SOURCE_DIR "/tests/configs/small/time.yaml"
 #define ALONE  "pipelines=[{name: reference, arithmetic: dp}]"
 #define QUICK  "time_domain.realisations=3"
-// Three frames of delay in a loop that guide stars see; the first scored frame is the fifth.
+// Three frames of delay in a closed loop; the first scored frame is the fifth.
 #define CLOSED "time_domain.loop=closed", "time_domain.rate_hz=500.0", "time_domain.settle_frames=4"
 
 enum { DIRECTIONS = 2, PIPELINES = 3, COUNT = PIPELINES * DIRECTIONS };
@@ -30,10 +30,9 @@ static const double *numbers(const bb_results *results, const char *name)
     return driver_dataset(results, name)->numbers;
 }
 
-// Of every pipeline and target. The correctable residual is held against the covariance of slopes
-// with truth a delay later, the whole one against the exact whole residual: in neither is anything
-// approximated, and sampling errors alone are between them. Independent terms are 0.010 to 0.020
-// above it (physics-ao.md, 3.11).
+// For every pipeline and target, the correctable residual is compared with the covariance of slopes
+// with delayed truth, and the whole one with the exact whole residual. Neither is approximated, so
+// only sampling errors remain. Independent terms are 0.010 to 0.020 higher (physics-ao.md, 3.11).
 static void check_interval(const bb_results *results, bb_index realisations)
 {
     const double *mean = numbers(results, "strehl_time_domain");
@@ -61,8 +60,8 @@ static void check_interval(const bb_results *results, bb_index realisations)
         check_close(whole_mean[i], analytic[i], 3.0 * whole_error[i], 1.0);
         assert_true(whole_mean[i] < mean[i]);
     }
-    // On the same skies the stored matrix loses what its covariance says: nothing to speak of in
-    // eight bits of the sweep, and much in five to nearest.
+    // On the same skies the stored matrix loses as much as its covariance predicts: almost nothing
+    // with eight bits in the sweep, and much with five to nearest.
     for (bb_index i = DIRECTIONS; i < COUNT; ++i) {
         print_message("%td: loses %.5f +- %.5f, by pairs %.5f\n", i, loss[i], loss_error[i],
                       delayed[i % DIRECTIONS] - delayed[i]);
@@ -81,7 +80,7 @@ TEST_FULL(moao_in_open_loop)
     static const char *const overrides[] = {NULL};
     autoptr(bb_results) results = run(overrides, 2);
     check_interval(results, 64);
-    // 1.65 um towards the first target: six sigma from what has no delay.
+    // 1.65 um for the first target: six sigma from the value without delay.
     assert_true(numbers(results, "strehl_pairs")[0] - numbers(results, "strehl_time_domain")[0] >
                 4.0 * numbers(results, "strehl_time_domain_error")[0]);
     assert_true(numbers(results, "time_domain_delay_ms")[0] == 6.0);
@@ -112,8 +111,8 @@ TEST_FULL(mcao_in_closed_loop)
     check_interval(results, 40);
 }
 
-// Commands of one mirror as they stand, modes that it drops and all, and slopes of few bits whose
-// products are summed in fp16, means apart or not.
+// Commands of one mirror including dropped modes, and slopes of few bits whose products are summed
+// in fp16, with and without filtered means.
 TEST_FULL(stored_commands_and_narrow_products)
 {
     static const char *const commands =
@@ -135,7 +134,7 @@ TEST_FULL(stored_commands_and_narrow_products)
     }
 }
 
-// Whatever the gain and the exposure: the controller adds what the mirrors take.
+// For any gain and exposure: the controller adds back the mirrors' correction.
 TEST_FULL(closed_and_open_loops_score_alike)
 {
     static const char *const kinds[][2] = {
@@ -161,7 +160,7 @@ TEST_FULL(closed_and_open_loops_score_alike)
         for (bb_index i = 0; i < (k < 2 ? 1 : DIRECTIONS); ++i) {
             check_relative(dataset->numbers[i], numbers(b, "strehl_time_domain_whole")[i], 1e-12);
         }
-        // The analytic score knows the integrator, not the loop.
+        // The analytic score models the integrator, not the loop.
         assert_true(isfinite(numbers(a, "strehl_time_domain_whole_sigmas")[0]));
         check_relative(numbers(a, "strehl_pairs_delayed")[0], numbers(b, "strehl_pairs_delayed")[0],
                        1e-12);
@@ -171,7 +170,7 @@ TEST_FULL(closed_and_open_loops_score_alike)
 }
 
 // By numpy with lagged covariances, slopes of 27 frames at 250 Hz, on a comb of 31 points. Fewer
-// frames that settle are fewer slopes: none is a gain of 1.
+// settling frames use fewer slopes: none is equivalent to a gain of 1.
 TEST(a_gain_is_a_sum_over_frames)
 {
     static const char *const settled[] = {ALONE,
@@ -207,7 +206,7 @@ TEST(a_gain_is_a_sum_over_frames)
     }
 }
 
-// An exposure of a whole frame smears little of a pupil; another delay is another score.
+// An exposure of a whole frame smears a small part of a pupil; another delay is another score.
 TEST_FULL(times_count)
 {
     static const char *const instant[] = {ALONE, QUICK, NULL};
@@ -226,9 +225,9 @@ TEST_FULL(times_count)
                    1e-12);
 }
 
-// A delay on a single layer at height h is a direction: what a correction of the first target is
-// worth a delay later is what it is worth now where the beam stands upwind, at minus the wind times
-// the delay over h, and not downwind.
+// With a single layer at height h, a delay is equivalent to a direction. The correction of the
+// first target scores after the delay as it does now in the upwind direction, minus wind times
+// delay over h, and not downwind.
 TEST(a_delay_is_a_direction_upwind)
 {
     const double height = 8000.0;
