@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scoring tasks of an estimate: of slopes; of commands of each target's own mirror, if a pipeline
-// stores those (operator: commands) and M = Dx R has taken the place of R before it was rounded
-// (physics/ao/target_commands.h); or of mirrors that correct together, whose one M is seen by every
-// target through the slopes that it makes there.
+// Scoring tasks of an estimate in slopes or in commands.
+//
+// Commands are those of each target's own mirror, if a pipeline stores them (operator: commands)
+// and M = Dx R replaces R before rounding (physics/ao/target_commands.h). With mcao they are those
+// of all mirrors: a single M affects every target through the slopes of its commands there.
 #ifndef BB_SIM_AO_AO_COMMANDS_H
 #define BB_SIM_AO_AO_COMMANDS_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mirrors that correct together (correction: mcao) in the driver: what is solved for them, what an
-// estimate does towards each target, the rules of their keys and what is written of them.
+// Mirrors with joint correction (correction: mcao) in the driver: right-hand side, effect of an
+// estimate on each target, checks of keys, and results.
 //
-// One right-hand side is solved, B = F sum_p w_p D_p^T Ctm_p (mirror_commands.h): its estimate is
-// M, commands from slopes, what a controller stores. Scores take D_q M towards target q.
+// The single right-hand side is B = F sum_p w_p D_p^T Ctm_p (mirror_commands.h). Its estimate M
+// maps slopes to commands, and a controller stores it. Scores use D_q M for target q.
 #ifndef BB_SIM_AO_AO_MCAO_H
 #define BB_SIM_AO_AO_MCAO_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Quantities for instrument teams: the atmosphere in its usual numbers,
-// flux and noise of every sensor, the mirror's modes, the error budget of the reference, and where
-// rows and columns of dumped operators belong.
+// Quantities for instrument teams: seeing parameters, flux and noise of every sensor, modes of the
+// mirror, the error budget of the reference, and coordinates of rows and columns of dumped
+// operators.
 #ifndef BB_SIM_AO_AO_QUANTITIES_H
 #define BB_SIM_AO_AO_QUANTITIES_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// State of a run of an ao study, as its parts see it (sim/run/part.h), and the table of them.
+// State of a run of an ao study for its parts (sim/run/part.h), and the table of parts.
 #ifndef BB_SIM_AO_AO_RUN_H
 #define BB_SIM_AO_AO_RUN_H
 

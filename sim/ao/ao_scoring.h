@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the reconstructors of evaluations to their prices: residual covariances, what the study adds
-// to them (shake, rounded slopes, narrow sums), and Strehl ratios. Where any pipeline computes on a
-// GPU all are scored there, on as many as share a factorization (`solver.gpus`), and the projection
-// on the mirror runs on the first of them, too.
+// Scores of reconstructors: residual covariances, further terms of the study (shake, rounded
+// slopes, narrow sums), and Strehl ratios.
+//
+// If any pipeline computes on a GPU, all are scored there, on as many GPUs as share a factorization
+// (`solver.gpus`). The projection onto the mirror then runs on the first of them.
 #ifndef BB_SIM_AO_AO_SCORING_H
 #define BB_SIM_AO_AO_SCORING_H
 

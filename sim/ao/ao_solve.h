@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pipelines of an ao study from their factors to their prices: in the order in which each
-// shares what those before it leave, with draws, searches, checkpoints, and pipelines of an
-// earlier study (core/store.h).
+// Solves and scores of the pipelines of an ao study, in an order that reuses earlier solves, with
+// draws, searches, checkpoints, and cached pipelines of earlier studies (core/store.h).
 #ifndef BB_SIM_AO_AO_SOLVE_H
 #define BB_SIM_AO_AO_SOLVE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Storage of estimates of `experiment: ao`: modes added to the norm, and a group for each sensor's
-// slopes along an axis.
+// Storage of estimates of `experiment: ao`: modes added to the norm, and slope groups by sensor and
+// axis.
 #ifndef BB_SIM_AO_AO_STORAGE_H
 #define BB_SIM_AO_AO_STORAGE_H
 

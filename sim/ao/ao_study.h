@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration of an adaptive-optics study: physics groups, the solver, and the pipelines that
-// are compared.
+// Configuration of an adaptive-optics study: physics groups, the solver, and the pipelines to
+// compare.
 #ifndef BB_SIM_AO_AO_STUDY_H
 #define BB_SIM_AO_AO_STUDY_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole residuals of an ao study: the covariances of phase and slopes of its targets, made when a
-// score first asks for them.
+// Whole residuals of an ao study: covariances of phase and slopes of its targets, computed on first
+// use.
 //
-// The exact score needs pairs of points and the fitting error; of mirrors that correct together no
-// shake, which is known of slopes alone. Other studies add error terms as if they were independent
+// The exact score needs pairs of points and the fitting error. With mcao it excludes shake, which
+// is known for slopes only. Other studies add error terms as independent ones
 // (physics/ao/score/error_terms.h).
 #ifndef BB_SIM_AO_AO_WHOLE_H
 #define BB_SIM_AO_AO_WHOLE_H

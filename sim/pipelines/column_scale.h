@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scales of the columns of a reconstructor R [m][n] before it is stored: R diag(c) is what is
-// coded, and a real-time computer multiplies it by slopes over c. With A = L L^T the covariance of
-// slopes in whose norm rounding is paid for (rounding_norm.h), c_j is
+// Scales of the columns of a reconstructor R [m][n] for storage: R diag(c) is encoded, and a
+// real-time computer multiplies it by slopes divided by c. With A = L L^T the covariance of slopes
+// in the norm of the rounding (rounding_norm.h), c_j is
 //
 //     deviation   sqrt(A_jj);
-//     remainder   L_jj, the deviation that is left once the slopes before are known: in the sweep
-//                 a step s of every column pays m n s^2 / 12, of which no column has more than
-//                 its share (reverse water-filling: least bits for a price);
-//     balanced    sqrt(L_jj / rms of column j of R): least sum over columns of (L_jj / c_j)^2 for
-//                 a given sum of squares of R diag(c), for codecs of one step a row.
+//     remainder   L_jj, the conditional deviation given earlier slopes: in the sweep a step s of
+//                 every column adds m n s^2 / 12, shared equally by all columns (reverse
+//                 water-filling: fewest bits for a given loss);
+//     balanced    sqrt(L_jj / rms of column j of R): smallest sum over columns of (L_jj / c_j)^2
+//                 for a given sum of squares of R diag(c), for codecs with one step per row.
 //
-// Scales are fp32, n of them beside each matrix. Where one would be 0, subnormal or infinite, it
-// is 1.
+// Scales are fp32, n of them for each matrix. A scale that would be 0, subnormal or infinite is 1.
 #ifndef BB_SIM_PIPELINES_COLUMN_SCALE_H
 #define BB_SIM_PIPELINES_COLUMN_SCALE_H
 

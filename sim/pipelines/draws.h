@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The draws of one pipeline: N computations of the same problem whose roundings are independent
-// (precision/draw.h), so that a price is a distribution and a breakdown a frequency. Draw 0 is the
-// pipeline as it is without draws.
+// Draws of one pipeline: N computations of the same problem with independent rounding
+// (precision/draw.h). They turn a price into a distribution and a breakdown into a frequency. Draw
+// 0 is the pipeline without added randomness.
 #ifndef BB_SIM_PIPELINES_DRAWS_H
 #define BB_SIM_PIPELINES_DRAWS_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Joules of a run's pipelines and of benchmarks, where they were asked for (`--energy`): each
-// repeats its work until the counter of its device has moved often enough (core/device/energy.h).
-// Without, energies stay NaN and nothing is repeated.
+// Energy measurements of a run's pipelines and of benchmarks (`--energy`). Each repeats its work
+// until the counter of its device has advanced often enough (core/device/energy.h). Otherwise
+// energies stay NaN and nothing is repeated.
 #ifndef BB_SIM_PIPELINES_ENERGY_H
 #define BB_SIM_PIPELINES_ENERGY_H
 

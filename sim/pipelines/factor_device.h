@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pipeline's factorization and solves on cuda devices, by panels
-// (solvers/factor/panels/panel_cholesky.h). A panel is as wide as a tile. sp within a
-// policy of hp1, hp2, hp3 or x3, which may all be in one factorization, is computed as x3, which
-// has its accuracy.
+// Factorization and solves of a pipeline on CUDA devices, by panels
+// (solvers/factor/panels/panel_cholesky.h). A panel is as wide as a tile. Within policies of hp1,
+// hp2, hp3 or x3, which can be combined in one factorization, sp is computed as x3, which has the
+// same accuracy.
 #ifndef BB_SIM_PIPELINES_FACTOR_DEVICE_H
 #define BB_SIM_PIPELINES_FACTOR_DEVICE_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Engines of factorizations: by tiles on the cpu, by panels on cuda, a row each.
+// Engines of factorizations: tiles on the CPU and panels on CUDA, one row each.
 //
-// Tiles are those of this process alone, or of several by StarPU-MPI
-// (solvers/distributed/engine.h), which the program bitbudget-mpi alone has. Every process of a run
-// comes to the same calls; factors have the same bits by both.
+// Tiles belong to this process alone, or are distributed over several by StarPU-MPI
+// (solvers/distributed/engine.h), in the program bitbudget-mpi only. All processes of a run make
+// the same calls. Factors have the same bits with both.
 #ifndef BB_SIM_PIPELINES_FACTOR_ENGINE_H
 #define BB_SIM_PIPELINES_FACTOR_ENGINE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pipeline's policy on a covariance, resolved once for every engine: what the rule asks for
-// (norms of tiles, the noise floor, a file) is gathered here.
+// Map of a pipeline's policy on a covariance, resolved once for every engine from the data that its
+// rule needs: norms of tiles, the noise floor, or a file.
 #ifndef BB_SIM_PIPELINES_FACTOR_MAP_H
 #define BB_SIM_PIPELINES_FACTOR_MAP_H
 

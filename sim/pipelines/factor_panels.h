@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pipeline's factorization by panels on the GPUs of a study, from sources to R in host memory.
-// Only builds with CUDA link it: factor_device.c asks.
+// Factorization of a pipeline by panels on the GPUs of a study, from sources to R in host memory.
+// Linked in CUDA builds only; called by factor_device.c.
 #ifndef BB_SIM_PIPELINES_FACTOR_PANELS_H
 #define BB_SIM_PIPELINES_FACTOR_PANELS_H
 

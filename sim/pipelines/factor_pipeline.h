@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipelines of studies whose work is the factor of a covariance and solves with it: one record of
-// `pipelines:` says which arithmetic updates which tiles.
+// Pipelines of studies that factor a covariance and solve with it: each record of `pipelines:`
+// assigns arithmetics to tile updates.
 #ifndef BB_SIM_PIPELINES_FACTOR_PIPELINE_H
 #define BB_SIM_PIPELINES_FACTOR_PIPELINE_H
 

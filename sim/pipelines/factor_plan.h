@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory and time of a pipeline's factorization, before anything is computed.
+// Memory and time of a pipeline's factorization, estimated in advance.
 #ifndef BB_SIM_PIPELINES_FACTOR_PLAN_H
 #define BB_SIM_PIPELINES_FACTOR_PLAN_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pipeline's work on a covariance: tiles, factor, and R = B A^-1 for every right-hand side.
+// Work of a pipeline on a covariance: tiles, factor, and R = B A^-1 for every right-hand side.
 #ifndef BB_SIM_PIPELINES_FACTOR_PROBLEM_H
 #define BB_SIM_PIPELINES_FACTOR_PROBLEM_H
 

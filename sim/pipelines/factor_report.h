@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Report of one pipeline's factorization: variants, bound on their rounding, escalation after a
+// Report of a pipeline's factorization: variants, bound on their rounding, escalation after a
 // failure, and storage of the reconstructor.
 #ifndef BB_SIM_PIPELINES_FACTOR_REPORT_H
 #define BB_SIM_PIPELINES_FACTOR_REPORT_H

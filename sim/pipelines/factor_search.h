@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Search of an arithmetic: pipelines with `max_loss` and no storage. The result is the cheapest
-// arithmetic of a factorization whose loss, in every draw, is at most max_loss.
+// Search of an arithmetic, for pipelines with `max_loss` and no storage. The result is the cheapest
+// arithmetic of a factorization with a loss of at most max_loss in every draw.
 //
-// Candidates are variants throughout, diagonal tiles included, from the cheapest on until one is
-// accepted; then mixtures of that one with cheaper ones, by bisection. A candidate is tried by the
-// full chain on the pipeline's device: factor, R, and the experiment's loss of R; a breakdown
-// rejects it. Costs are those of the updates at nominal rates.
+// Candidates are uniform variants, including diagonal tiles, from the cheapest on until one is
+// accepted; then mixtures of that one with cheaper ones, by bisection. A candidate runs the full
+// chain on the pipeline's device: factor, R, and the experiment's loss of R; a breakdown rejects
+// it. Costs are those of the updates at nominal rates.
 //
-// Variants are in the order of their nominal cost (precision/variant.h), the more precise first of
-// two of one cost. `search.variants` lists them; without it they are the pipeline's arithmetic,
-// `search.inside`, and all that cost as much as the arithmetic or more, of those of one cost the
-// most precise. Variants that cost more than dp are left out: sp at the nominal rates.
+// Variants are ordered by nominal cost (precision/variant.h), at equal cost the more precise first.
+// `search.variants` lists them. By default they are the pipeline's arithmetic, `search.inside`, and
+// all that cost at least as much as the arithmetic, only the most precise of each cost. Variants
+// that cost more than dp are left out: sp at the nominal rates.
 //
-// On the cpu a mixture is the product rule (with hp2 and hp3, the tile-norm rule) at tolerances
-// 10^-1, 10^(-1 - 1/8), ..., 10^-6, diagonal tiles following. On a cuda device, which has one
-// variant a tile, it is the tile-norm rule with fp32 diagonal tiles and sweeps, at tolerances of
-// the matrix at hand: the lower tiles off the diagonal, in the order of their norms, are narrow up
-// to 64/64, 63/64, ..., 1/64 of the operations. Tile (i, j), i > j, is updated by j products and
-// then solved: 2 j + 1. Tolerances that give the same tiles are tried once.
+// On the CPU a mixture is the product rule (with hp2 and hp3, the tile-norm rule) at tolerances
+// 10^-1, 10^(-1 - 1/8), ..., 10^-6, and diagonal tiles follow. On a CUDA device, with one variant
+// per tile, it is the tile-norm rule with fp32 diagonal tiles and sweeps, at tolerances that depend
+// on the matrix: off-diagonal lower tiles, ordered by norm, are narrow up to 64/64, 63/64, ...,
+// 1/64 of the operations. Tile (i, j), i > j, is updated by j products and then solved: 2 j + 1.
+// Tolerances that give the same tiles are tried once.
 #ifndef BB_SIM_PIPELINES_FACTOR_SEARCH_H
 #define BB_SIM_PIPELINES_FACTOR_SEARCH_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The spectrum of what is factored, as an option of the studies: eigenvalues of the (scaled)
-// covariance and singular values of chosen tiles, beside the lines u lambda_max below which a
-// format's rounding hides them (Doucet et al., figure 2).
+// Spectrum of the factored matrix, an option of the studies: eigenvalues of the (scaled) covariance
+// and singular values of selected tiles, with the lines u lambda_max below which a format's
+// rounding hides them (Doucet et al., figure 2).
 #ifndef BB_SIM_PIPELINES_FACTOR_SPECTRUM_H
 #define BB_SIM_PIPELINES_FACTOR_SPECTRUM_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a reconstructor R, m x n, is held once it is solved: coded as a pipeline's `storage` says,
-// and decoded again in its place, so that what is scored is what a real-time computer would
-// multiply. With Q = R + E an estimate Q s has a residual larger by E A E^T, A the covariance of s.
+// Storage of a solved reconstructor R, m x n: encoded by a pipeline's `storage` and decoded again
+// in place, so that the score is that of a real-time computer's matrix. With Q = R + E the residual
+// of an estimate Q s grows by E A E^T, A the covariance of s.
 //
-// With `filter: means` the computer takes the mean of each sensor's slopes along each axis out in
-// fp32 and multiplies what is left, y = Q (s - V a) + (R V) a, with R V in fp32: what is scored is
-// Q P + R V V^+.
+// With `filter: means` the computer removes the mean of each sensor's slopes along each axis in
+// fp32 and multiplies the remainder, y = Q (s - V a) + (R V) a, with R V in fp32. The scored matrix
+// is then Q P + R V V^+.
 #ifndef BB_SIM_PIPELINES_FACTOR_STORAGE_H
 #define BB_SIM_PIPELINES_FACTOR_STORAGE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The precision maps of a study: which variant the policy of each pipeline gives to the products
-// into each tile.
+// Precision maps of a study: variants that the policy of each pipeline assigns to the products into
+// each tile.
 #ifndef BB_SIM_PIPELINES_FACTOR_TILES_H
 #define BB_SIM_PIPELINES_FACTOR_TILES_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// First use of a device's kernels, kept out of times: a module is loaded when a kernel of it is
-// first launched, a library chooses and allocates at its first call.
+// Warm-up of a device's kernels, to exclude it from times: a module is loaded when its first kernel
+// is launched, and a library selects algorithms and allocates at its first call.
 #ifndef BB_SIM_PIPELINES_FACTOR_WARM_H
 #define BB_SIM_PIPELINES_FACTOR_WARM_H
 

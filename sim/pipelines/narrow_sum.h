@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums of products in narrow formats, as `multiply`, `accumulate` and `accumulate_run` of a
-// pipeline say: a run of products, each rounded to `product` (fp64: exact, a fused multiply and
-// add), is summed in `sum` one after the other, and fp32 takes the sums of runs.
+// Sums of products in narrow formats, by `multiply`, `accumulate` and `accumulate_run` of a
+// pipeline. A run of products, each rounded to `product` (fp64: exact, as in a fused multiply-add),
+// is summed in `sum` in order, and the sums of runs are added in fp32.
 #ifndef BB_SIM_PIPELINES_NARROW_SUM_H
 #define BB_SIM_PIPELINES_NARROW_SUM_H
 

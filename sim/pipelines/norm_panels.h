@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factor of a norm (rounding_norm.h) by panels on the first cuda device, and sweeps in it.
+// Factor of a norm (rounding_norm.h) by panels on the first CUDA device, and sweeps with it.
 #ifndef BB_SIM_PIPELINES_NORM_PANELS_H
 #define BB_SIM_PIPELINES_NORM_PANELS_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact restart of a study by pipeline: after each, all that it puts into the results goes into a
-// checkpoint with what those before it have put there, and comes back to the same bits. What can be
-// made again from the study, such as covariances and spectra, stays out.
+// Exact restart of a study by pipeline. After each pipeline, its results are added to a checkpoint,
+// from which they are restored with the same bits. Data that can be recomputed from the study, such
+// as covariances and spectra, are not saved.
 #ifndef BB_SIM_PIPELINES_PIPELINE_RESTART_H
 #define BB_SIM_PIPELINES_PIPELINE_RESTART_H
 

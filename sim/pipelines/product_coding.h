@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A matrix on its way into a pipeline's storage, and what was lost on it: rows come from a source
-// or from the reference's fp64, are encoded, decoded again and compared.
+// Encoding of a matrix in a pipeline's storage, and its errors: rows from a source or from the
+// reference's fp64 are encoded, decoded and compared.
 #ifndef BB_SIM_PIPELINES_PRODUCT_CODING_H
 #define BB_SIM_PIPELINES_PRODUCT_CODING_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipelines of studies whose work is a matrix times vectors: one record of `pipelines:` says how
-// the matrix is stored and in which formats it is multiplied and summed.
+// Pipelines of studies that multiply a matrix by vectors: each record of `pipelines:` has the
+// storage of the matrix and the formats of products and sums.
 #ifndef BB_SIM_PIPELINES_PRODUCT_PIPELINE_H
 #define BB_SIM_PIPELINES_PRODUCT_PIPELINE_H
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The covariance in whose norm reconstructors are rounded (solvers/factor/rounding_sweep.h), and
-// its factor: in fp64 on the cpu, or by panels on the first GPU, there in fp64 where that fits its
-// memory beside a sweep and else in x3. It is that of the problem, with the finite variances of its
+// Covariance that defines the norm for rounding reconstructors (solvers/factor/rounding_sweep.h),
+// and its factor: in fp64 on the CPU, or by panels on the first GPU, there in fp64 if that fits in
+// memory with a sweep, else in x3. It is the problem's covariance, with the finite variances of its
 // low-rank part,
 //
-//     A = Cmm + modes:            what the covariance does not know is added, so that errors keep
-//                                 out of it;
-//     P (Cmm + modes) P           where the means of each sensor are taken out of the slopes before
-//       + c (I - P):              the product, P s; errors on means cost nothing then, and c, the
-//                                 mean of the diagonal of P Cmm P, only keeps it definite.
+//     A = Cmm + modes:            modes outside the covariance are added, so that errors avoid
+//                                 them;
+//     P (Cmm + modes) P           with the filter of means, which applies P to the slopes before
+//       + c (I - P):              the product; errors on means then cost nothing, and c, the mean
+//                                 of the diagonal of P Cmm P, keeps the matrix definite.
 #ifndef BB_SIM_PIPELINES_ROUNDING_NORM_H
 #define BB_SIM_PIPELINES_ROUNDING_NORM_H
 
@@ -24,7 +24,7 @@ typedef struct bb_slope_groups {
     const bb_index *size;  ///< [count] number of measurements
 } bb_slope_groups;
 
-/// Norm s^T Cmm s of rounding errors and its factors. Zero-initialise, then set the borrowed
+/// Norm e A e^T of rounding errors e, and its factors. Zero-initialise, then set the borrowed
 /// members; release with bb_rounding_norm_release.
 typedef struct bb_rounding_norm {
     const bb_factor_problem *problem; ///< borrowed

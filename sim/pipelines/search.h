@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Search for the cheapest candidate whose loss, in the unit of the experiment, is at most max_loss.
+// Search for the cheapest candidate with a loss of at most max_loss, in the unit of the experiment.
 //
-// An experiment supplies the candidates and computes one draw of a candidate at a time. A search
-// tries, compares, lists and publishes them. A candidate is accepted if every draw is within the
-// limits; its loss is the largest of its draws, and a draw that fails rejects it. A second limit
-// bounds a count of errors, such as wrong cycles. The result is the accepted trial of least cost:
-// it was computed, and no trial that was accepted is cheaper. Untried candidates are no cheaper
-// only if the loss is monotone along a ladder that is bisected.
+// An experiment supplies the candidates and computes one draw of a candidate at a time; the search
+// compares, lists and publishes them. A candidate is accepted if every draw is within the limits.
+// Its loss is the largest of its draws, and a failed draw rejects it. A second limit bounds a count
+// of errors, such as wrong cycles. The result is the accepted trial of least cost. Untried
+// candidates are no cheaper only if the loss is monotone along a bisected ladder.
 //
-// Strategies: bisection of a ladder, guesses along a ladder, several ladders side by side, and a
-// greedy descent over slots.
+// Strategies: bisection of a ladder, predicted steps along a ladder, several ladders in parallel,
+// and a greedy descent over slots.
 #ifndef BB_SIM_PIPELINES_SEARCH_H
 #define BB_SIM_PIPELINES_SEARCH_H
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Slopes that are rounded before a reconstructor multiplies them: in a format, or to whole steps of
-// a range. Rounding errors of different slopes are independent and of none but their own slope, so
-// that an estimate by R has a residual larger by R D R^T, D the mean squares of the errors of
-// normal slopes with the variances of the covariance.
+// Rounding of slopes before a reconstructor multiplies them: to a format, or to equal steps of a
+// range. Rounding errors are independent between slopes, so the residual of an estimate by R grows
+// by R D R^T. D is the mean square error of normal slopes with the variances of the covariance.
 #ifndef BB_SIM_PIPELINES_SLOPE_ROUNDING_H
 #define BB_SIM_PIPELINES_SLOPE_ROUNDING_H
 

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Searches of storages: pipelines with `max_loss` whose storage, or its bits or tolerance, is to be
-// found. The result has the fewest bytes of those whose loss, in every draw, is at most max_loss.
+// Searches of storages, for pipelines with `max_loss` that leave the storage, or its bits or
+// tolerance, open. The result has the fewest bytes with a loss of at most max_loss in every draw.
 //
 // A storage without its bits or tolerance is searched along the ladders of its codec
 // (precision/codec_ladder.h). Two kinds of pipelines:
-//   products (wafer): candidates are `search.codecs`, a complete one as it is; without them every
-//     ladder that the pipeline's scale, sums, draws and device allow. All ladders of all pipelines
-//     share a pass through the matrix: one candidate of each, as often as the longest takes.
-//     Before, the formats of the stages in `search.stages` are found, each by itself along a ladder
-//     of bf16, fp16, tf32 and fp32: the cheapest that alone, with the product of the reference,
-//     loses at most a tenth of max_loss, else fp64. All trials of storages have these stages, so
+//   products (wafer): candidates are `search.codecs`, where a complete one is a single step; by
+//     default every ladder that the pipeline's scale, sums, draws and device support. All ladders
+//     of all pipelines share passes through the matrix, each with one candidate of every ladder.
+//     Before that, the formats of the stages in `search.stages` are searched separately along a
+//     ladder of bf16, fp16, tf32 and fp32: the cheapest that alone, with the reference's product,
+//     loses at most a tenth of max_loss, else fp64. All trials of storages use these stages, so
 //     that their loss is that of the whole chain.
 //   factors (ao): the pipeline is solved once. Trials store it along the ladders of `storage`, with
-//     tolerances in fine steps, by guesses. Draws are of the storage (precision/draw.h).
-// A cost is the bytes of the operator.
+//     tolerances in fine steps, starting with predicted ones. Draws are of the storage
+//     (precision/draw.h).
+// The cost is the bytes of the operator.
 #ifndef BB_SIM_PIPELINES_STORAGE_SEARCH_H
 #define BB_SIM_PIPELINES_STORAGE_SEARCH_H
 

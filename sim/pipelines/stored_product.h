@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Product of a real-time computer with one vector of slopes, for simulations in time: with means
-// apart their part a is taken out first, slopes are rounded as `slopes` says (slope_rounding.h,
-// clipped to the range of their bits), sums are as narrow as the pipeline's (narrow_sum.h),
+// Product of a real-time computer with one vector of slopes, for simulations in time. With filtered
+// means their part a is removed first, slopes are rounded by `slopes` (slope_rounding.h, clipped to
+// the range of their bits), and sums are as narrow as the pipeline's (narrow_sum.h),
 //     y = R x + (R V) a,   x = round(s - V a),
-// and all else is in fp64.
+// with all else in fp64.
 #ifndef BB_SIM_PIPELINES_STORED_PRODUCT_H
 #define BB_SIM_PIPELINES_STORED_PRODUCT_H
 

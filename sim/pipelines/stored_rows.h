@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops over the rows of a reconstructor [m][n] that is stored, by the pool's threads: it has up to
-// 1e9 values. A row's arithmetic is in the order of its columns, so that nothing depends on the
+// Loops over the rows of a reconstructor [m][n] for storage, on the thread pool, because it may
+// have 1e9 values. Each row is processed in column order, so that results do not depend on the
 // threads.
 #ifndef BB_SIM_PIPELINES_STORED_ROWS_H
 #define BB_SIM_PIPELINES_STORED_ROWS_H

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of a stored reconstructor with slopes whose sums are narrow (narrow_sum.h), from the
-// first column to the last.
+// Loss from narrow sums in products of a stored reconstructor with slopes (narrow_sum.h), summed
+// from the first column to the last.
 //
-// The loss of an estimate y = R s is drawn: with d the error of the sums on slopes s of the
-// covariance A (rounding_norm.h), normal and without the modes that it does not know,
+// The loss of an estimate y = R s is estimated by sampling. With d the errors of the sums for
+// slopes s of the covariance A (rounding_norm.h), normal and without added modes,
 //
 //     Cee <- Cee + mean over draws of d d^T,
 //
-// as what y leaves of the truth is independent of s. A trace of few large modes scatters by
-// sqrt(2 / draws): by 3 % of what is added at most.
+// because the residual of y is independent of s. A trace dominated by few modes has a relative
+// error of up to sqrt(2 / draws), 3 % of the added part.
 #ifndef BB_SIM_PIPELINES_SUM_ROUNDING_H
 #define BB_SIM_PIPELINES_SUM_ROUNDING_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The learn step of an ao study: a profile learned from a covariance of slopes
-// (physics/ao/learn/learn.h) and the reconstructors made with it, while the score keeps the true
-// profile.
+// Learning in an ao study: a profile fitted to a covariance of slopes (physics/ao/learn/learn.h),
+// and reconstructors computed with it, while the score uses the true profile.
 #ifndef BB_SIM_AO_LEARN_AO_LEARN_H
 #define BB_SIM_AO_LEARN_AO_LEARN_H
 

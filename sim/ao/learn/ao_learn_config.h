@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keys of `learn:`: from what the profile of the reconstructor is learned.
+// Keys of `learn:`, the source of the reconstructor's profile.
 #ifndef BB_SIM_AO_LEARN_AO_LEARN_CONFIG_H
 #define BB_SIM_AO_LEARN_AO_LEARN_CONFIG_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A supervisor over a night, and what it takes: for every profile that a policy asks for, the
-// reconstructor of every pipeline, and its Strehl ratio in the turbulence of the moments at which
-// it is in use. The plain draw of a pipeline is solved; first target and wavelength are scored.
+// Supervisor over a night, and its cost. For every profile that a policy uses, it computes the
+// reconstructor of every pipeline, and its Strehl ratio in the turbulence at the times of its use.
+// Only draw 0 of a pipeline is solved; only the first target and wavelength are scored.
 #ifndef BB_SIM_AO_NIGHT_NIGHT_H
 #define BB_SIM_AO_NIGHT_NIGHT_H
 

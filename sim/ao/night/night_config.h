@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keys of `night:`, a supervisor that makes the reconstructor anew while the turbulence changes.
+// Keys of `night:`, a supervisor that recomputes the reconstructor while the turbulence changes.
 #ifndef BB_SIM_AO_NIGHT_NIGHT_CONFIG_H
 #define BB_SIM_AO_NIGHT_NIGHT_CONFIG_H
 

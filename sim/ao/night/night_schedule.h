@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which reconstructor is in use when, over a night, and what each is made of.
+// Schedule of reconstructors over a night, and the profile of each.
 //
-// At time t a reconstructor is of data from t - latency - age. Over the night it is made anew at
-// multiples of the cadence: the data in use are those of the last multiple that is a latency ago.
-// Data before the night are those of its start. A policy makes a profile of them:
+// At time t a reconstructor is computed from data of t - latency - age. Over the night it is
+// recomputed at multiples of the cadence, and the data in use are those of the last multiple at
+// least a latency ago. Data before the night are replaced by those of its start. A policy turns
+// data into a profile:
 //   snapshot  the profile of the data,
-//   mean      the mean of the samples until the data (or of all that are scored),
+//   mean      the mean of the samples up to the data (or of all scored samples),
 //   shrink    trust x snapshot + (1 - trust) x mean, trust = exp(-age / tau) with the age of the
-//             data in use: latency + age, and over the night latency + (cadence - sample) / 2, its
+//             data in use: latency + age, and over the night latency + (cadence - sample) / 2, the
 //             mean over the samples of a reconstructor.
 #ifndef BB_SIM_AO_NIGHT_NIGHT_SCHEDULE_H
 #define BB_SIM_AO_NIGHT_NIGHT_SCHEDULE_H

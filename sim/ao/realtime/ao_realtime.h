@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `bitbudget realtime` of an ao study: frames of a loop (frame_loop.h) as steps of
-// sim/realtime/realtime_loop.h, their results, and their plan. A frame of a GPU is queued before
-// its release, by the device's clock with up to BB_COMMAND_AHEAD - 1 after it. Slopes are in their
-// place before the release; the latency ends with the commands in the host's memory.
+// sim/realtime/realtime_loop.h, their results, and their plan.
 //
-// Frame times of a run are measured by the same code: what a pipeline stores to be scored is run as
-// frames on the device where the pipeline computes, and nothing is solved again.
+// A GPU frame is queued before its release; with the device clock up to BB_COMMAND_AHEAD - 1 more
+// follow. Slopes are in memory before the release, and the latency ends with the commands in host
+// memory.
+//
+// The same code measures frame times of a run: matrices stored for scoring run as frames on the
+// pipeline's device, without another solve.
 #ifndef BB_SIM_AO_REALTIME_AO_REALTIME_H
 #define BB_SIM_AO_REALTIME_AO_REALTIME_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keys of `realtime:` of ao, what `bitbudget realtime` measures: the frames of one pipeline's
-// reconstructor, or of a matrix of another size that is drawn. Keys of `frame_times:`, frames that
-// `run` measures of every pipeline's storage, once that is told or found.
+// Keys of `realtime:` of ao, for `bitbudget realtime`: frames of one pipeline's reconstructor, or
+// of random matrices of another size. Keys of `frame_times:`, frames that `run` measures for every
+// pipeline's storage.
 #ifndef BB_SIM_AO_REALTIME_AO_REALTIME_CONFIG_H
 #define BB_SIM_AO_REALTIME_AO_REALTIME_CONFIG_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory, time and plan lines of loops of frames, from the configuration alone.
+// Memory, time and plan lines of realtime loops, from the configuration alone.
 #include "sim/ao/realtime/ao_realtime.h"
 #include "sim/ao/realtime/telemetry_file.h"
 #include "sim/pipelines/factor_device.h"

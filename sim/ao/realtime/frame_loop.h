@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pipeline's matrices in frames of one device or of several that share their
-// rows (solvers/loop/command_loop.h), and the slopes that arrive: sets that are drawn before, or
-// frames of a file (telemetry_file.h), and take turns. The reference is drawn with them; of a file,
-// whose slopes are without it, it is 0.
+// Realtime loop of a pipeline's matrices on one device, or on several that share their rows
+// (solvers/loop/command_loop.h).
+//
+// Slopes are random sets drawn in advance, or frames of a file (telemetry_file.h), both used in
+// rotation. The reference is drawn with random slopes; for a file, which has references subtracted,
+// it is 0.
 #ifndef BB_SIM_AO_REALTIME_FRAME_LOOP_H
 #define BB_SIM_AO_REALTIME_FRAME_LOOP_H
 

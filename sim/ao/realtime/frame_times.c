@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frame times of what each pipeline stores, as a part of a run (ao_realtime.h). Targets with
-// reconstructors of their own are one frame.
+// Frame times of each pipeline's stored matrices, as a part of a run (ao_realtime.h). A frame
+// includes all targets with separate reconstructors.
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"

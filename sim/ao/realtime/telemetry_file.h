@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Slopes of the user's that a loop of frames replays, from their file.
+// User-supplied slopes from a file, replayed by the realtime loop.
 #ifndef BB_SIM_AO_REALTIME_TELEMETRY_FILE_H
 #define BB_SIM_AO_REALTIME_TELEMETRY_FILE_H
 

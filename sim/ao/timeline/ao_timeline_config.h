@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules of `time_domain:` of ao, whose keys are those of physics/ao/ao_config.h.
+// Checks of `time_domain:` of ao; the keys are in physics/ao/ao_config.h.
 #ifndef BB_SIM_AO_TIMELINE_AO_TIMELINE_CONFIG_H
 #define BB_SIM_AO_TIMELINE_AO_TIMELINE_CONFIG_H
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strehl ratios of a controller in time from covariances alone: frozen flow, no frames.
+// Strehl ratios of a controller in time from covariances alone, with frozen flow and without
+// frames.
 //
-// With a gain g below 1 commands are those of effective slopes, of J frames T apart before the
-// last,
+// With a gain g below 1 the commands correspond to effective slopes, from J earlier frames T apart
+// and the last one,
 //   s_eff = sum_j a_j s(-j T),   a_j = g (1 - g)^j,   a_J = (1 - g)^J,
 // whose covariances are sums over lags: with b_k = sum_i a_i a_(i+k) and C(t) = <s(t) s(0)^T> of
 // the turbulence
 //   Cmm' = b_0 Cmm + sum_k b_k [C(k T) + C(k T)^T],   Ctm' = sum_j a_j Ctm(delay + j T),
-// and of the phase likewise; noise, unknown tilts and what slopes and sums of a pipeline lose are
-// new in every frame. J is as many frames as settle, or those that 1e-6 of the weight are older
-// than.
+// and likewise for the phase. Noise, unknown tilts and errors of rounded slopes and sums are
+// independent from frame to frame. J is the number of settling frames, but at most that after
+// which older frames have a weight of 1e-6.
 #ifndef BB_SIM_AO_TIMELINE_LATE_SCORES_H
 #define BB_SIM_AO_TIMELINE_LATE_SCORES_H
 

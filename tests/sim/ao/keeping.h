@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of ao's checkpoints share: a small study, runs that keep every pipeline, and a
-// name for each checkpoint that a run writes.
+// Helpers for tests of ao's checkpoints: a small study, runs that save every pipeline, and a name
+// for each checkpoint written.
 #ifndef BB_TESTS_SIM_AO_KEEPING_H
 #define BB_TESTS_SIM_AO_KEEPING_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nx456 on a cuda device against the cpu: Strehl ratios of every arithmetic, and targets in parts;
-// searches, found and verified there.
+// nx456 on a CUDA device against the CPU: Strehl ratios of every arithmetic, targets in parts, and
+// searches.
 #include "core/device/device.h"
 #include "sim/ao/ao_plan.h"
 #include "tests/first_device.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Draws of factorizations: a price as a distribution, on the case that is near breakdown.
+// Draws of factorizations: the distribution of a loss, on a case near breakdown.
 #include "sim/output/summary.h"
 #include "tests/sim/driver.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ao driver from configuration to results: the 39 m check case against independent numbers, a
-// small case for what must hold bit for bit.
+// The ao driver from configuration to results: the 39 m check case against independent values, and
+// a small case for exact results.
 #include "tests/sim/driver.h"
 
 static const driver_case small = {CONFIG_AO_SMALL, {NULL}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs of ao that are ended between two pipelines, by signals or by a full disk: a whole checkpoint
-// stays, a sentence says what it keeps, and the program goes on from it.
+// Runs of ao interrupted between two pipelines by signals or a full disk: the last checkpoint is
+// complete, a message names its contents, and the program resumes from it.
 #include "core/interrupt.h"
 #include "sim/cli/command.h"
 #include "tests/sim/ao/keeping.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Mirrors at several heights through the whole driver, against Strehl ratios of an independent
-// computation in fp64, and its limits of one mirror.
+// computation in fp64, and the limit of one mirror.
 #include "tests/sim/driver.h"
 
 #define CONFIG BB_SOURCE_DIR "/tests/configs/small/mcao.yaml"

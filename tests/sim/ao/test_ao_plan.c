@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `bitbudget check` says of an ao study beside the sizes: the learn step, and device memory,
-// which a build without CUDA knows as well.
+// Plans of `bitbudget check` for ao studies besides the sizes: learning, and device memory, also in
+// builds without CUDA.
 #include "sim/ao/ao_extent.h"
 #include "sim/ao/ao_plan.h"
 #include "tests/sim/driver.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The solver's options on a real covariance: the noise floor against the eigenvalues, what the
-// rules gave, escalation and refinement in the results.
+// Options of the solver on a real covariance: the noise floor against the eigenvalues, the results
+// of rules, escalation and refinement.
 #include "precision/format.h"
 #include "precision/variant.h"
 #include "tests/sim/driver.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Masks of the pupil from the user's files: an asymmetric one through the driver, and what is
-// refused in which words.
+// Pupil masks from user files: an asymmetric one through the driver, and error messages.
 #include "sim/input/hdf5_library.h"
 #include "tests/sim/driver.h"
 

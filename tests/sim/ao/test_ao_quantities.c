@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an ao run says beside the Strehl ratio: the atmosphere's numbers, flux and noise of sensors,
-// the error budget, the mirror, images, and the places of slopes.
+// Results of an ao run besides the Strehl ratio: seeing parameters, flux and noise of sensors, the
+// error budget, the mirror, images, and positions of slopes.
 #include "tests/sim/driver.h"
 
 #define ALONE "pipelines=[{name: reference, arithmetic: dp}]"

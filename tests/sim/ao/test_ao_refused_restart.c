@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checkpoints of ao that do not fit are refused, with what differs: of another study, experiment or
-// file that a study names, or such as no run writes.
+// Checkpoints of ao that do not match are refused, with the difference: another study, experiment
+// or file named by a study, or impossible contents.
 #include "tests/sim/ao/keeping.h"
 
 TEST(other_studies_are_refused)

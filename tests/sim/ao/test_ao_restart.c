@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact restart by pipeline: after each of them a run goes on to the same bits, without computing
-// what was kept, and any allocation may fail on the way.
+// Exact restart by pipeline: after each of them a run resumes with the same bits, without
+// recomputing saved pipelines, and any allocation may fail.
 #include "sim/pipelines/factor_search.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/keeping.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scores of the ao driver beyond the Strehl ratio of slopes: independent frames, error terms,
-// boxes, and whose reconstructor corrects which target.
+// Scores of the ao driver other than the Strehl ratio of slopes: independent frames, error terms,
+// boxes, and the assignment of reconstructors to targets.
 #include "tests/sim/driver.h"
 
 #define CONFIG(name)   BB_SOURCE_DIR "/configs/ao/" name ".yaml"

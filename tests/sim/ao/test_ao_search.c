@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipelines with max_loss of Strehl ratio: the result is within it by the full chain, and
-// the trials say why nothing cheaper was taken.
+// Pipelines with a max_loss of Strehl ratio: the result is within it by the full chain, and the
+// trials explain why no cheaper one was accepted.
 #include "precision/variant.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Slope models through the program: the default of tilt sensors, and the warning where a study asks
-// for point differences of theirs.
+// Slope models through the program: the default of tilt sensors, and the warning if a study selects
+// point differences for them.
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 

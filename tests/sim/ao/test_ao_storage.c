@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reconstructors of nx456 and vlt-3136 as they are stored, against an independent computation in
-// numpy: trace of the residual covariance over the exact one, and Strehl ratio lost at 1.65 um, by
-// rounding to nearest and in the sweep, means apart, slopes rounded, and the telescope shaken.
+// Stored reconstructors of nx456 and vlt-3136 against an independent computation in numpy: trace of
+// the residual covariance over the exact one, and Strehl ratio lost at 1.65 um, with rounding to
+// nearest and in the sweep, filtered means, rounded slopes, and a shaking telescope.
 #include "tests/sim/driver.h"
 
 enum { TEXT = 2048 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reconstructors of nx456 rounded in the sweep with products on a GPU, against the cpu and against
-// what is known of it: traces of residual covariances over the exact one.
+// Reconstructors of nx456 rounded in the sweep with products on a GPU, against the CPU and known
+// traces of residual covariances over the exact one.
 #include "tests/first_device.h"
 #include "tests/sim/driver.h"
 

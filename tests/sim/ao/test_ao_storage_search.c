@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipelines of ao whose storage is searched: the result is within max_loss, is what a study with
-// that storage computes to the bit, and a step narrower loses more.
+// Storage searches of ao: the result is within max_loss, equals a study with that storage bit for
+// bit, and one step narrower loses more.
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rings, grids, seeing and Cn2 against the same studies written out: the same resolved stars, the
-// same bits of results, and a resolved copy that runs to them again.
+// same bits of results, and a resolved copy that reproduces them.
 #include "physics/ao/atmosphere.h"
 #include "sim/ao/ao_study.h"
 #include "sim/run/experiment.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Influence functions of mirrors from the user's files, through the driver: samples of the Gaussian
-// ones have their Strehl ratios, an asymmetric mirror, plans, and what is refused in which words.
+// Influence functions of mirrors from user files, through the driver: sampled Gaussians reproduce
+// the Strehl ratios of analytic ones; an asymmetric mirror; plans; error messages.
 #include "sim/ao/ao_input.h"
 #include "sim/ao/realtime/ao_realtime.h"
 #include "sim/input/hdf5_library.h"

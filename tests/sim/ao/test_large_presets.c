@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shipped configurations of thousands of measurements.
+// Example configurations with thousands of measurements.
 #include "sim/input/hdf5_library.h"
 #include "tests/sim/preset.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nx456 rounded in the sweep, and what its errors make of modes that the covariance does not know:
-// focus of the sodium layer and reference slopes. What rounding knows of them, it keeps out of.
+// nx456 rounded in the sweep, and the effect of its errors on modes outside the covariance: focus
+// of the sodium layer and reference slopes. Rounding avoids modes that it knows.
 #include "sim/ao/ao_storage.h"
 #include "tests/sim/driver.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said of a pipeline's draws, from prices that were made up.
+// Statistics of a pipeline's draws, from given prices.
 #include "sim/pipelines/evaluation.h"
 #include "tests/sim/driver.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an evaluation says before anything was computed is NaN, never 0, down to the results.
+// Values of an evaluation before any computation are NaN, never 0, up to the results.
 #include "sim/ao/ao_evaluation.h"
 #include "sim/pipelines/evaluation.h"
 #include "tests/sim/driver.h"

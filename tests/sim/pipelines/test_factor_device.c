@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which pipelines have cuda kernels, and what the others are told. No GPU is needed.
+// Pipelines with CUDA kernels, and messages for the others. No GPU is needed.
 #include "core/memory.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_map.h"
@@ -135,13 +135,13 @@ TEST(a_limit_of_memory_is_told)
     limited.memory_limit_gb = 30.0; // still too little
     check_ok(bb_factor_device_print_limit(&limited, &hp1, 200000, 100, &plan));
     assert_non_null(strstr(plan.lines.data, "; still more than solver.memory_limit_gb"));
-    assert_null(strstr(plan.lines.data, "only hp1"));
+    assert_null(strstr(plan.lines.data, "can only be in host memory"));
     bb_text_release(&plan.lines);
     limited.memory_limit_gb = 1.0; // workspace is larger than L
     check_ok(bb_factor_device_print_limit(&limited, &hp1, 50000, 100, &plan));
     assert_null(strstr(plan.lines.data, "L of "));
     assert_non_null(strstr(plan.lines.data, "with L in host memory it would be "));
-    assert_null(strstr(plan.lines.data, "only hp1"));
+    assert_null(strstr(plan.lines.data, "can only be in host memory"));
     bb_text_release(&plan.lines);
     limited.memory_limit_gb = 0.0;
     check_ok(bb_factor_device_print_limit(&limited, &sp, 200000, 100, &plan));

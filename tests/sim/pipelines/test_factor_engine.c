@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who factors, and where tiles are, does not change results; what cannot be is refused by name.
+// The engine and the location of tiles do not change results; unsupported settings are refused by
+// name.
 #include "tests/sim/driver.h"
 
 // The small study has 126 kB of tiles in fp64, 63 kB in fp32.

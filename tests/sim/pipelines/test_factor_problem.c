@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pipeline's work on a covariance: policies on real norms, and what follows a failure.
+// Work of a pipeline on a covariance: policies on real norms, and handling of failures.
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_problem.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The candidates of a search: those of the cpu by name and tolerance, and those of a cuda device
-// as maps, which need no GPU. A map is also one of the cpu's, so candidates are solved here.
+// Candidates of a search: on the CPU by name and tolerance, and on a CUDA device as maps, which
+// need no GPU. A map is valid on the CPU too, so candidates are solved here.
 #include "core/memory.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_search.h"
@@ -71,8 +71,8 @@ static double cost_of(bb_variant variant)
     return bb_variant_relative_cost(shares);
 }
 
-// No variant follows a cheaper and more precise one, and none costs as much as dp except dp itself:
-// sp is missing.
+// Variants are ordered by cost. sp is left out, because it costs no less than dp and is less
+// precise.
 TEST(variants_stand_in_the_order_of_their_cost)
 {
     static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which pipelines launch the same kernels, so that one warms the other. No GPU is needed.
+// Pipelines with the same kernels, which warm each other up. No GPU is needed.
 #include "sim/pipelines/factor_warm.h"
 #include "tests/check.h"
 

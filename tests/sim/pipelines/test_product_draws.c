@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Draws of a coded matrix: roundings of their own whose spread is the analytic one, undone exactly,
-// and codecs that live on smoothness keep their rate.
+// Draws of a coded matrix: independent rounding with the analytic spread, undone exactly, and
+// codecs that exploit smoothness keep their rate.
 #include "core/random.h"
 #include "sim/pipelines/product_coding.h"
 #include "tests/sim/driver.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The norm of rounding on a GPU: its twin fills what the cpu fills, whole, with modes and with
-// means taken out, and sweeps in its factor pay what those of the cpu pay.
+// The rounding norm on a GPU: its twin fills the same values as the CPU, with modes and with
+// filtered means, and sweeps with its factor have the same excess.
 #include "core/device/device_source.h"
 #include "sim/pipelines/rounding_norm.h"
 #include "tests/device_pair.h"

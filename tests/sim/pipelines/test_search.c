@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The strategies of a search over callbacks with known losses: which candidates are tried, which
-// one is found, and that no draw is left out.
+// Strategies of a search, with callbacks of known losses: the candidates tried, the result, and
+// complete draws.
 #include "sim/pipelines/search.h"
 #include "tests/sim/fixture.h"
 

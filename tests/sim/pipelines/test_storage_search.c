@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The search of storages over a callback with known losses: one candidate of each ladder a pass,
-// as many passes as the longest ladder takes, and what pipelines take of the codecs.
+// Storage search with a callback of known losses: one candidate of each ladder per pass, as many
+// passes as the longest ladder needs, and the codecs that pipelines support.
 #include "sim/pipelines/product_pipeline.h"
 #include "sim/pipelines/storage_search.h"
 #include "tests/precision/coded.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A vector of slopes times a stored matrix as a real-time computer has it, against the same by
-// scalars, one rounding at a time.
+// A vector of slopes times a stored matrix as on a real-time computer, against a scalar computation
+// that rounds one operation at a time.
 #include "sim/pipelines/stored_product.h"
 #include "tests/check.h"
 

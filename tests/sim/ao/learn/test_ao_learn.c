@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The learn step through the driver: what a study without it keeps, what learning costs, and the
-// round trip of a covariance through a file.
+// Learning through the driver: results without it, its cost, and the round trip of a covariance
+// through a file.
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"

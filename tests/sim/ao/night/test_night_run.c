@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A night through the whole driver: Strehl ratios of an independent computation in fp64 (numpy, on
-// dumped matrices) for reconstructors of one profile in another, limits that are exact, and the
-// same bits on any number of threads.
+// Nights through the whole driver: Strehl ratios from an independent computation in fp64 (numpy, on
+// dumped matrices) for reconstructors of one profile in another, exact limits, and the same bits on
+// any number of threads.
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/night/of_night.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which reconstructor is in use when, and what it is made of, by hand.
+// Schedules of reconstructors and their profiles, against values by hand.
 #include "sim/ao/night/night_schedule.h"
 #include "tests/check.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nights of profiles that walk, against an independent computation in fp64 (numpy, on dumped
-// matrices) of the same experiment with random numbers of its own.
+// Nights with random walks, against an independent computation in fp64 (numpy, on dumped matrices)
+// of the same experiment with other random numbers.
 #include "tests/sim/ao/night/of_night.h"
 
 // Errors of 5 % in strengths cost 4e-5 to 5e-5 (mean over 60 samples of two draws in an independent

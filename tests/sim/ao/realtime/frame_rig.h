@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An ao study with pipelines that store their reconstructor, and its loop of frames on the cpu.
+// An ao study with pipelines that store their reconstructor, and its realtime loop on the CPU.
 #ifndef BB_TESTS_SIM_AO_REALTIME_FRAME_RIG_H
 #define BB_TESTS_SIM_AO_REALTIME_FRAME_RIG_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop of an ao study: its commands against the reconstructor that a run scores, dumped; the
-// spread of its slopes against the dumped covariance; matrices that are drawn; what is refused,
-// planned and reported.
+// Realtime loop of an ao study: commands against the dumped reconstructor of a run, variances of
+// slopes against the dumped covariance, random matrices, refused settings, plans and reports.
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/realtime/frame_rig.h"
 #include "tests/sim/dumped.h"

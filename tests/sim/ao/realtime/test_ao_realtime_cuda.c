@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop of an ao study on a GPU: its frames against those of the cpu by fp64 products, in every
-// form of storage that a GPU multiplies, of the study and drawn, back to back and posted ahead by
-// the GPU's clock.
+// Realtime loop of an ao study on a GPU: frames against those of the CPU with fp64 products, in
+// every storage supported by a GPU, for solved and random matrices, without a rate and posted ahead
+// with the GPU clock.
 #include "tests/first_device.h"
 #include "tests/sim/ao/realtime/frame_rig.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The deadline harness of ao on a clock that the test sets: frames that are late, posted ahead by
-// the device's clock or back to back, a signal, and what is not finite.
+// Deadline measurements of ao with a clock set by the test: late frames, frames posted ahead with
+// the device clock or without a rate, a signal, and non-finite values.
 #include "core/interrupt.h"
 #include "tests/manual_clock.h"
 #include "tests/sim/ao/realtime/frame_rig.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frame times that a run takes of what its pipelines store: beside scores that stay as they are to
-// the bit, on a clock that the test sets, of the matrices that `bitbudget realtime` solves by
-// itself, within the plan.
+// Frame times of stored pipelines in a run: scores with unchanged bits, a clock set by the test,
+// the matrices of `bitbudget realtime`, and the plan.
 #include "core/interrupt.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Slopes of the user's in the loop of frames: replayed in a circle, to the bit as the file has
-// them, from HDF5 and FITS, in three units; frames that are not finite; what is refused, in which
-// words, and what is planned.
+// User-supplied slopes in the realtime loop: replayed repeatedly and bit for bit from HDF5 and
+// FITS, in three units; non-finite frames; error messages; plans.
 #include "sim/ao/realtime/telemetry_file.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/realtime/frame_rig.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A controller in time through the whole driver, on three corrections, against the analytic score
-// with its delay; the commands of closed and open loops; what is not asked for.
+// Controller in time through the whole driver, with three corrections, against the analytic score
+// with its delay; commands of closed and open loops; refused settings.
 #include "physics/ao/frames/frame_score.h"
 #include "tests/sim/driver.h"
 
