@@ -64,7 +64,7 @@ static const bb_output_table seeing_outputs = {
 
 static const bb_output pupil_rows[] = {
     {"pupil_pixel_m", "", "m", "spacing of the points of the pupil, first target's grid",
-     .note = "of the operator `pupil`", .member = offsetof(bb_point_spread_grid, pixel_m)},
+     .note = "grid of the operator `pupil`", .member = offsetof(bb_point_spread_grid, pixel_m)},
 };
 
 static const bb_output_table pupil_outputs = {

@@ -85,15 +85,15 @@ typedef struct strehl_row {
 
 static const bb_output strehl_rows[] = {
     {"strehl_monte_carlo", BY_DIRECTION, "1",
-     "Strehl ratio of the correctable residual, mean of frames",
+     "Strehl ratio of the correctable residual, mean over frames",
      .member = offsetof(strehl_row, mean)},
     {"strehl_monte_carlo_error", BY_DIRECTION, "1", "its standard error",
      .member = offsetof(strehl_row, error)},
     {"strehl_monte_carlo_sigmas", BY_DIRECTION, "1", "z-score of its difference from strehl_pairs",
      .note = BY_STUDENT, .member = offsetof(strehl_row, sigmas)},
     {"strehl_monte_carlo_whole", BY_DIRECTION, "1",
-     "Strehl ratio of the whole residual, mean of frames", .note = "includes fitting and aliasing",
-     .member = offsetof(strehl_row, whole_mean)},
+     "Strehl ratio of the whole residual, mean over frames",
+     .note = "includes fitting and aliasing", .member = offsetof(strehl_row, whole_mean)},
     {"strehl_monte_carlo_whole_error", BY_DIRECTION, "1", "its standard error",
      .member = offsetof(strehl_row, whole_error)},
     {"strehl_monte_carlo_whole_sigmas", BY_DIRECTION, "1",

@@ -272,7 +272,7 @@ static const bb_key spectrum_keys[] = {
      .meaning = "Computes the eigenvalues of the covariance, with cubic cost."},
     {.name = "tiles", .kind = BB_KEY_RECORDS, .schema = &tile_schema, .optional = true,
      .offset = offsetof(bb_factor_spectrum, tiles),
-     .meaning = "Tiles whose singular values are computed."},
+     .meaning = "Tiles for which singular values are computed."},
 };
 const bb_schema bb_factor_spectrum_schema =
     BB_SCHEMA("spectrum", bb_factor_spectrum, spectrum_keys);

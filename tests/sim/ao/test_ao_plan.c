@@ -129,7 +129,7 @@ TEST(skies_take_memory_and_time)
     assert_true(plan[1].host_bytes > plan[0].host_bytes + 5.0 * 1e5 * 16.0);
     assert_true(plan[4].host_bytes > plan[1].host_bytes + 3.0 * 5.0 * 1e5 * 16.0);
     assert_non_null(strstr(bb_text_string(&plan[1].lines),
-                           "60 skies of 6 frames at 500 Hz, 4 ms late, closed"));
+                           "60 skies of 6 frames at 500 Hz, delay 4 ms, closed"));
     assert_null(strstr(bb_text_string(&plan[0].lines), "skies"));
     for (int i = 0; i < 5; ++i) {
         bb_plan_release(&plan[i]);

@@ -78,7 +78,7 @@ TEST(a_plan_says_the_tile_of_cuda_once)
                                              "solver.spectrum.tiles=[{row: 7, column: 0}]"}));
     check_ok(bb_ao_plan(bb_config_study(config), &options, &plan));
     const char *text = bb_text_string(&plan.lines);
-    const char *said = strstr(text, "solver.tile = 20: CUDA needs a multiple of 128, 128 is used");
+    const char *said = strstr(text, "solver.tile = 20: CUDA needs a multiple of 128; using 128");
     assert_non_null(said);
     assert_null(strstr(said + 1, "solver.tile"));
 }

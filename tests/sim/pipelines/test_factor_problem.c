@@ -344,7 +344,7 @@ TEST(needs_are_planned)
     assert_true(refined.host_bytes > 8.0 * N * (6.0 * M + N) + stored[0]);
     bb_factor_tile beyond = {.row = 10, .column = 2};
     bb_factor_solver_config other = {.tile = TILE, .spectrum = {.tiles = {&beyond, 1}}};
-    check_fails(bb_factor_pipeline_need(&other, &pipeline, cpu, &extent, NULL, &once, stored),
-                BB_INVALID,
-                "solver.spectrum.tiles[0]: tile (10, 2), expected below 10: 300 measurements");
+    check_fails(
+        bb_factor_pipeline_need(&other, &pipeline, cpu, &extent, NULL, &once, stored), BB_INVALID,
+        "solver.spectrum.tiles[0]: tile (10, 2), expected indices below 10: 300 measurements");
 }

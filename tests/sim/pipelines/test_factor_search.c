@@ -274,7 +274,7 @@ TEST(tiles_are_measured_before)
     const bb_factor_pipeline pipeline = searched_of(BB_VARIANT_HP1, BB_VARIANT_X3);
     bb_factor_candidates candidates;
     check_fails(bb_factor_candidates_make(&problem, &pipeline, BB_DEVICE_CUDA, &candidates),
-                BB_INTERNAL, "no norms");
+                BB_INTERNAL, "norms of the candidates are missing");
 }
 
 TEST(one_tile_has_no_mixtures)

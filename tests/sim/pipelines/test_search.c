@@ -417,7 +417,7 @@ TEST(a_start_that_fails_ends_the_search)
     bb_slot_table large = slot_table;
     large.slot_count = BB_SEARCH_SLOTS + 1;
     slots.table = &large;
-    check_fails(bb_search_run_slots(&search, &slots), BB_INVALID, "17 slots of 4 numbers");
+    check_fails(bb_search_run_slots(&search, &slots), BB_INVALID, "17 slots with 4 formats");
 }
 
 TEST(states_are_told_slot_by_slot)
