@@ -289,8 +289,8 @@ TEST_FULL(what_is_stored_runs)
     commands_are_those_of_realtime(&mcao, 1);
 }
 
-// Peak memory of matrices, operators, loop and records of the largest pipeline is at most the plan
-// and at least half.
+// Peak memory of matrices, operators, loop and records of the largest pipeline is within the plan
+// and over half of it.
 TEST(a_plan_holds_what_frames_take)
 {
     const driver_case study = {
