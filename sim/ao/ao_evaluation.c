@@ -365,7 +365,7 @@ static bb_status publish_note(const bb_ao_study *study, bb_results *results)
     char missing[64];
     char note[320];
     (void)snprintf(included, sizeof included, "tomography and noise%s%s%s%s",
-                   terms->fitting ? ", aliasing of the guide stars, fitting" : "",
+                   terms->fitting ? ", the guide stars' aliasing, fitting" : "",
                    terms->aliasing ? ", aliasing of one sensor" : "", lag ? ", lag" : "",
                    shake ? ", shake" : "");
     (void)snprintf(missing, sizeof missing, "%s%s%s", terms->fitting ? "" : "fitting, ",
