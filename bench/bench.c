@@ -409,8 +409,8 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
                                   .energy_repetitions = NAN,
                                   .kernel_share = NAN};
     (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "%s",
-                   bb_energy_is_enabled() ? "not a piece of work that can be repeated by itself"
-                                          : "not measured: --energy is off");
+                   bb_energy_is_enabled() ? "the work cannot be repeated separately"
+                                          : "not measured: add --energy");
     BB_TRY(bb_bench_measure_case(&row->self, setup, outcome));
     if (isnan(outcome->best_s)) {
         (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "skipped");

@@ -170,7 +170,7 @@ TEST(joules_that_are_unknown_have_a_reason)
     assert_non_null(strstr(bb_text_string(&table), "no joules: no RAPL counters"));
     bb_results_destroy(&results);
     results = bench_joules(false, NULL, &table);
-    check_notes(results, "not measured: --energy is off");
+    check_notes(results, "not asked for");
 }
 
 // Also for a row skipped on the cpu: its name has the requested number of rows, and no bar.
@@ -261,7 +261,7 @@ TEST(the_program_says_what_it_takes)
     BENCH(2, "benchmark thermal-step: remove --size", "gemv-fp32", "thermal-step", "--size", "8x8",
           "-o", "a.h5");
     BENCH(2, "benchmark gemv-fp32: remove --set", "gemv-fp32", "--set", "large", "-o", "a.h5");
-    BENCH(2, "no kernel is called 'foo'", "gemv-fp32", "kernel-foo-sp-cpu", "-o", "a.h5");
+    BENCH(2, "there is no kernel 'foo'", "gemv-fp32", "kernel-foo-sp-cpu", "-o", "a.h5");
     BENCH(2, "need names of benchmarks", "--quick", "--n", "5", "-o", "a.h5");
     BENCH(2, "'max.kernel'", "kernel-max-sp-cpu", "--file", "max.kernel", "-o", "max.kernel",
           "--force");

@@ -194,7 +194,7 @@ TEST(kernels_are_tuned)
            "torn.yaml:1");
     expect("bitbudget kernel run add T=DP --in max.h5 --wisdom none.yaml -o no.h5", 3,
            "'none.yaml' has no records");
-    expect("bitbudget tune ad", 2, "no kernel is called 'ad'; did you mean add?");
+    expect("bitbudget tune ad", 2, "there is no kernel 'ad'; did you mean add?");
     expect("bitbudget tune add --type HP", 2, "--type HP: use SP or DP");
     expect("bitbudget tune add --set tiny", 2, "--set tiny: use published, large");
     expect("bitbudget tune add --wisdom torn.yaml", 2, "torn.yaml:1");
