@@ -410,7 +410,7 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
                                   .kernel_share = NAN};
     (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "%s",
                    bb_energy_is_enabled() ? "the work cannot be repeated separately"
-                                          : "not measured: add --energy");
+                                          : "not measured: --energy is off");
     BB_TRY(bb_bench_measure_case(&row->self, setup, outcome));
     if (isnan(outcome->best_s)) {
         (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "skipped");

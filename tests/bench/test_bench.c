@@ -170,7 +170,7 @@ TEST(joules_that_are_unknown_have_a_reason)
     assert_non_null(strstr(bb_text_string(&table), "no joules: no RAPL counters"));
     bb_results_destroy(&results);
     results = bench_joules(false, NULL, &table);
-    check_notes(results, "not asked for");
+    check_notes(results, "--energy is off");
 }
 
 // Also for a row skipped on the cpu: its name has the requested number of rows, and no bar.
