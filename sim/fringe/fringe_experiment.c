@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-// Scene, and frames as they are and as they are stored.
+// Memory for the scene and for its frames, ideal and as stored.
 static bb_need find_scene_need(const bb_fringe_study *study, const bb_fringe_input *input)
 {
     const bb_fringe_config *physics = &study->physics;
@@ -22,7 +22,7 @@ static bb_need find_scene_need(const bb_fringe_study *study, const bb_fringe_inp
     return scene;
 }
 
-// Whether the pupil that run draws has a point; that of an input comes with its data.
+// Whether a synthetic pupil has a point; a measured pupil is checked when its data are read.
 static bb_status check_pupil(const bb_fringe_study *study)
 {
     bb_status status = BB_OK;
@@ -40,7 +40,7 @@ done:
     return status;
 }
 
-// The scene and the maps of a draw stay beside the work of the parts.
+// The scene and the maps of a draw stay allocated while the parts run.
 bb_status bb_fringe_experiment_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
@@ -95,7 +95,7 @@ static const bb_part kernels = {
     .outputs = BB_OUTPUTS(&bb_kernel_ledger_axes, &bb_kernel_ledger_outputs),
 };
 
-// In the order in which they run: searches first, whose pipelines are scored as all others.
+// Execution order: searches first, so that the pipelines they find are scored like the others.
 const bb_part *const bb_fringe_parts[] = {
     &bb_fringe_input_part,
     &bb_fringe_unwrapping_part,

@@ -10,7 +10,7 @@
 
 enum { CARRE_FRAMES = 4, MOST_BITS = 32 };
 
-static const double RANGE_SLACK_RAD = 1e-3; // of pi rounded to 3.142
+static const double RANGE_SLACK_RAD = 1e-3; // accepts pi rounded to 3.142
 
 static bb_map_request request_data(const bb_fringe_input_config *keys)
 {
@@ -54,7 +54,7 @@ done:
     return status;
 }
 
-// Checks a file of a wrapped phase: floats in rad, and no keys that need frames.
+// Checks a file with a wrapped phase: floats in rad, and no keys that need frames.
 static bb_status check_phase(const bb_fringe_study *study)
 {
     bb_status status = BB_OK;
@@ -85,7 +85,7 @@ done:
     return status;
 }
 
-// A map beside the data is of their size.
+// Checks that another map of the input has the size of the data.
 static bb_status check_beside(const bb_map_request *request, const bb_fringe_input *input)
 {
     bb_status status = BB_OK;
@@ -128,7 +128,7 @@ done:
     return status;
 }
 
-// 1 of the frames' numbers within the mask, unless the study says it.
+// Full scale of the frames: from the study, else derived from the values within the mask.
 static double find_full_scale(const bb_map_file *map, const unsigned char *mask)
 {
     double largest = 0.0;
@@ -161,12 +161,11 @@ static bb_status take_frames(const bb_fringe_study *study, const bb_map_file *ma
     out->frames->columns = map->columns;
     BB_TRY(BB_ALLOCATE(map->steps, &out->frames->steps_rad));
     BB_TRY(BB_ALLOCATE(map->steps * points, &out->frames->intensity));
-    for (bb_index n = 0; n < map->steps; ++n) { // Carre's lie about 0
+    for (bb_index n = 0; n < map->steps; ++n) { // Carre's phase steps are centred on 0
         out->frames->steps_rad[n] =
             study->input.steps_rad.count > 0 ? given[n] : ((double)n - 1.5) * step;
     }
-    for (bb_index i = 0; i < map->steps * points;
-         ++i) { // so that no window averages a masked point
+    for (bb_index i = 0; i < map->steps * points; ++i) { // no window may average a masked point
         out->frames->intensity[i] =
             out->scene->mask[i % points] != 0 ? map->values[i] / out->full_scale : (double)NAN;
     }
@@ -177,7 +176,7 @@ done:
     return status;
 }
 
-// Within the mask a phase is wrapped already: from -pi to pi, or from 0 to 2 pi as some write it.
+// Checks that the phase within the mask is wrapped: from -pi to pi, or from 0 to 2 pi.
 static bb_status check_range(const bb_fringe_study *study, const bb_map_file *map,
                              const unsigned char *mask)
 {
@@ -213,7 +212,7 @@ done:
     return status;
 }
 
-// Whether a point has a finite phase, or finite numbers in all frames.
+// Whether a point has a finite phase, or finite values in all frames.
 static bool is_measured(const bb_map_file *map, bb_index point)
 {
     const bb_index points = map->rows * map->columns;
@@ -225,7 +224,7 @@ static bool is_measured(const bb_map_file *map, bb_index point)
     return measured;
 }
 
-// Reads a map, which has the sizes that were checked.
+// Reads a map whose size has been checked.
 static bb_status read_map(const bb_map_request *request, const bb_fringe_input *input,
                           bb_map_file *out)
 {
@@ -239,7 +238,7 @@ done:
     return status;
 }
 
-// Reads the data, and of the mask whether they are finite.
+// Reads the data and keeps only points with finite values in the mask.
 static bb_status read_data(const bb_fringe_study *study, bb_map_file *map, bb_fringe_input *out)
 {
     bb_status status = BB_OK;
@@ -353,7 +352,7 @@ bb_need bb_fringe_input_need(const bb_fringe_input *input)
                      .seconds = 4e-8 * points * (maps + 2.0)};
 }
 
-// The rules between keys of `input:`; the file itself is read later.
+// Checks the rules between keys of `input:`; the file itself is read later.
 static bb_status check(const void *all, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Maps of the first draw, thinned to at most BB_FRINGE_MAPS_EDGE points a side, and the parts of
-// the pupil; whole where --dump asks for them.
+// the pupil; full-size maps for --dump.
 //
-// Every stride-th column and row is kept, from the first on; the stride is the same along both.
+// Thinning keeps every stride-th column and row from the first on, with the same stride along both
+// axes.
 #include "core/memory.h"
 #include "physics/fringe/cycles.h"
 #include "sim/fringe/fringe_work.h"
@@ -16,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Values written for maps and regions.
+// Values written to /maps.
 typedef struct map_record {
     double stride;
-    double *interferogram, *wrapped, *truth, *parts, *quality; // [rows][columns], NULL: none
+    double *interferogram, *wrapped, *truth, *parts, *quality; // [rows][columns], NULL if absent
     double *unwrapped, *error;                                 // [pipeline][rows][columns]
 } map_record;
 
@@ -29,12 +30,12 @@ typedef struct part_record {
 
 enum { MAPS = BB_STUDY_PIPELINES + 5, NAME_BYTES = 96 };
 
-// Whole maps: `phase`, the unwrapped one of every pipeline, the wrapped one that the reference saw
-// and the truth; `maps`, the quality of the reference's phase, the parts of the pupil and the first
-// frame. Results own it and its arrays.
+// Full-size maps for --dump. `phase`: unwrapped phase of every pipeline, wrapped phase of the
+// reference, and the truth. `maps`: quality of the reference's phase, parts of the pupil, and the
+// first frame. The results own this object and its arrays.
 typedef struct whole_maps {
-    bb_results *results; // borrowed: they own this
-    bool phases, sight;  // what is asked for
+    bb_results *results; // borrowed; the results own this object
+    bool phases, sight;  // requested by --dump: `phase`, `maps`
     bb_index count;
     char names[MAPS][NAME_BYTES];
     double *values[MAPS]; // [rows][columns]
@@ -90,7 +91,7 @@ static void name_map(const whole_maps *dump, const char *pipeline, bb_index inde
     }
 }
 
-// Adds a map whose values are already the dump's last ones.
+// Adds a map whose values already are the last entry of dump->values.
 static bb_status add_last(whole_maps *dump, const char *name, const char *long_name,
                           const char *unit, bb_index columns, bb_index rows)
 {
@@ -126,7 +127,7 @@ done:
     return status;
 }
 
-// Adds maps of the reference, as asked and as there are; parts are NaN outside.
+// Adds the requested maps of the reference that exist; parts are NaN outside the pupil.
 static bb_status add_sight(whole_maps *dump, const bb_fringe_sight *sight)
 {
     bb_status status = BB_OK;
@@ -150,8 +151,8 @@ done:
     return status;
 }
 
-// Adds a phase in rad; characters of the name other than letters and digits become _, and its index
-// follows where two become one.
+// Adds a phase in rad. Characters of the name other than letters and digits become _; equal names
+// get the pipeline's index as a suffix.
 static bb_status add_phase(whole_maps *dump, const char *pipeline, bb_index index, bb_index columns,
                            bb_index rows, const double *phase)
 {
@@ -167,7 +168,7 @@ done:
     return status;
 }
 
-// Bytes that they add to the file, or more.
+// Upper bound on the bytes that full-size maps add to the file.
 static double whole_bytes(const char *names, double pipelines, double points)
 {
     return 8.0 * points *
@@ -178,13 +179,13 @@ static double whole_bytes(const char *names, double pipelines, double points)
 struct bb_fringe_maps {
     const bb_fringe_study *study;
     bb_index stride;
-    bb_index columns, rows;           // of the array
-    bb_index kept_columns, kept_rows; // of the maps
+    bb_index columns, rows;           // of the full-size arrays
+    bb_index kept_columns, kept_rows; // of the thinned maps
     map_record maps;
     part_record parts;
-    double *part_indices; // [part_count], the largest first
+    double *part_indices; // [part_count], largest part first
     bb_index part_count;
-    whole_maps *whole; // NULL for none; the results'
+    whole_maps *whole; // NULL without a dump; owned by the results
 };
 
 // clang-format off
@@ -296,7 +297,7 @@ void bb_fringe_maps_destroy(bb_fringe_maps **maps)
     }
 }
 
-// Every stride-th value along both axes of `map` [rows][columns].
+// Copies every stride-th value of `map` [rows][columns] along both axes.
 static void thin(const bb_fringe_maps *maps, const double *map, double *out)
 {
     for (bb_index row = 0; row < maps->kept_rows; ++row) {
@@ -318,7 +319,7 @@ done:
     return status;
 }
 
-// A part and its points; the order is by points, then by index.
+// A part of the pupil and its number of points; sorted by points, then by index.
 typedef struct sized_part {
     bb_index points, index;
 } sized_part;
@@ -377,7 +378,8 @@ done:
     return status;
 }
 
-// Means of phase - datum over a part's points of its most frequent cycle; NaN without such points.
+// Piston of each part: mean of phase - datum over its points of the most frequent cycle; NaN
+// without such points.
 static bb_status find_pistons(const bb_unwrap_parts *parts, const double *phase,
                               const double *datum, double *pistons)
 {
@@ -487,7 +489,7 @@ static bb_status publish(void *run, bb_results *results)
     return bb_fringe_maps_publish(((bb_fringe_run *)run)->maps, results);
 }
 
-// All of them stay to the end, and nearly all of it is written.
+// The maps stay allocated to the end, and nearly all of their bytes are written.
 static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)
 {
     const bb_fringe_study *study = all;

@@ -8,11 +8,11 @@
 
 #include <math.h>
 
-// Shares of bb_unwrap_doubt above which a run warns.
+// Thresholds of the shares in bb_unwrap_doubt above which a run warns.
 static const double STEEP_SHARE = 0.01, HANGING_SHARE = 0.01;
 
-// Warns of doubts in the reference's phase that neither residues nor rejection decide, a sentence
-// each.
+// Warns about doubts in the reference's phase that neither residues nor edge rejection resolve, one
+// sentence each.
 static void warn(const bb_fringe_facts *facts)
 {
     if (facts->steep_share > STEEP_SHARE) {
@@ -29,7 +29,7 @@ static void warn(const bb_fringe_facts *facts)
     }
 }
 
-// Unwraps once more, for joules.
+// Repeats the unwrapping for an energy measurement.
 typedef struct repetition {
     bb_unwrap *unwrap;
     const double *wrapped;
@@ -50,7 +50,7 @@ static bb_status measure_energy(bb_fringe_work *work, bb_unwrap *unwrapper,
     return bb_energy_measure(evaluation->common.device, unwrap_again, &again, &evaluation->common);
 }
 
-// Maps of the reference's data, and the reliability of its unwrapping.
+// Stores maps of the reference's data and of the quality of its unwrapping.
 static bb_status show_sight(bb_fringe_run *run, bb_unwrap *unwrapper)
 {
     bb_status status = BB_OK;
@@ -93,14 +93,14 @@ done:
     return status;
 }
 
-// Draw 0 is the pipeline's numbers, and what is shown.
+// Runs draw 0, which gives the pipeline's reported values and maps.
 static bb_status run_plain(bb_fringe_run *run, bb_index pipeline)
 {
     bb_status status = BB_OK;
     bb_fringe_evaluation *plain = &run->plain[pipeline];
     bb_unwrap *unwrapper = NULL;
     BB_TRY(bb_fringe_work_run(&run->work, pipeline, plain, &unwrapper));
-    if (unwrapper != NULL) { // else its frames have no phase
+    if (unwrapper != NULL) { // NULL: the frames gave no phase
         BB_TRY(measure_energy(&run->work, unwrapper, plain));
         BB_TRY(show(run, pipeline, unwrapper));
     }
@@ -145,7 +145,7 @@ static bb_index count_draws(const bb_fringe_study *study)
     return count;
 }
 
-// The reference and pipelines without max_loss, draw by draw.
+// Runs the reference and the pipelines without max_loss, draw by draw.
 static bb_status run_pipelines(bb_fringe_run *run)
 {
     bb_status status = BB_OK;
@@ -154,7 +154,7 @@ static bb_status run_pipelines(bb_fringe_run *run)
     const bb_index draws = count_draws(&work->study);
     for (bb_index draw = 0; draw < draws; ++draw) {
         BB_TRY(bb_fringe_work_load(work, draw));
-        for (bb_index i = 0; i < count; ++i) { // the reference first
+        for (bb_index i = 0; i < count; ++i) { // reference first
             const bb_index p = i == 0 ? work->reference : i - (i <= work->reference);
             bb_log_progress_step("unwrapping", work->pipelines[p].name, draw * count + i,
                                  draws * count);

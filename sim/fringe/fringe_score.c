@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scores of a phase: wrong cycles and nanometres.
+// Scores of an unwrapped phase: wrong cycles and nanometres.
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/fringe/cycles.h"
@@ -44,7 +44,7 @@ void bb_fringe_evaluation_release(bb_fringe_evaluation *evaluation)
     BB_RELEASE(&evaluation->zernike_nm);
 }
 
-// Points that the reference has and this pipeline's detection lost.
+// Counts points where the reference has a phase and the pipeline's detection has none.
 static bb_index count_lost(const bb_fringe_answer *answer)
 {
     const bb_unwrap_parts *parts = answer->parts;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers of the slots of unwrapping, found by `tune --for` and by max_loss, and the need of
-// pipelines.
+// Number formats of the unwrapping slots, found by `tune --for` and by max_loss, and the resources
+// that pipelines need.
 //
-// Pipelines with `max_loss: x`: the numbers of fewest bytes, slot by slot, with which no point (or
-// at most search.wrong_cycles) is on another cycle than the reference's and the rms of the
-// wavefront minus the reference's is at most x nm, in every draw. Greedy (sim/pipelines/search.h):
-// other numbers may be smaller still. A cost is the bytes of all fields.
+// Pipelines with `max_loss: x` get the formats of fewest bytes, slot by slot, that satisfy two
+// limits in every draw: at most search.wrong_cycles points (default 0) are on another cycle than
+// the reference's, and the rms difference from the reference's wavefront is at most x nm. The
+// search is greedy (sim/pipelines/search.h), so a smaller solution may exist. The cost is the bytes
+// of all fields.
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/config/emission.h"
@@ -18,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Among equal bytes the cheaper arithmetic first.
+// Of pairs with equal bytes, the one with cheaper arithmetic comes first.
 static const bb_unwrap_numbers pairs[] = {
     {BB_FORMAT_FP64, BB_FORMAT_FP64}, {BB_FORMAT_FP32, BB_FORMAT_FP32},
     {BB_FORMAT_FP64, BB_FORMAT_FP32}, {BB_FORMAT_FP32, BB_FORMAT_FP16},
@@ -29,7 +30,8 @@ static const char *const pair_names[] = {"DP", "SP", "SP, sums DP", "fp16", "bf1
 static const char candidate_name[] = "candidate";
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 
-// Interferometers repeat to about a thousandth of a wave; a smaller loss is not measurable.
+// Repeatability of interferometers is about a thousandth of a wave; a smaller loss is not
+// measurable.
 static double tolerance(const void *study)
 {
     const bb_fringe_study *fringe = study;
@@ -41,7 +43,7 @@ static bool has_draws(const void *study)
     return ((const bb_fringe_study *)study)->input.file == NULL;
 }
 
-// A pipeline with the numbers of a state in its slots and without max_loss.
+// Copy of a pipeline with the formats of a state in its slots and without max_loss.
 static bb_fringe_pipeline fill_slots(const bb_fringe_pipeline *asked, const int *state)
 {
     bb_fringe_pipeline pipeline = *asked;
@@ -66,7 +68,7 @@ static bb_fringe_pipeline pipeline_of(const int *state, const char *name)
     return fill_slots(&plain, state);
 }
 
-// The reference and, second, the candidate at hand.
+// Two pipelines: the reference and the candidate under test.
 typedef struct candidate_trials {
     bb_fringe_pipeline pipelines[2];
     bb_fringe_study study;
@@ -105,8 +107,8 @@ done:
     return status;
 }
 
-// Bytes of the fields of a state, from sizes alone: of each slot a plan counts words of 4 bytes
-// more or less.
+// Bytes of the fields of a state. The number of values of each slot is derived from the memory that
+// a plan saves with fp32 storage in that slot: 4 bytes a value.
 static double slots_bytes(const void *study, const int *state)
 {
     const bb_fringe_size_config *size = &((const bb_fringe_study *)study)->physics.size;
@@ -200,16 +202,16 @@ const bb_slot_table bb_fringe_slots = {
     .read = read_score,
 };
 
-static const int widest[BB_UNWRAP_SLOTS] = {0}; // state of the start
+static const int widest[BB_UNWRAP_SLOTS] = {0}; // initial state
 
-// The search of one pipeline.
+// Search of one pipeline.
 typedef struct searching {
     bb_fringe_work *work;
     bb_index pipeline;
     bb_fringe_pipeline asked;
     bb_search search;
-    bb_fringe_evaluation tried; // the draw that was computed last
-    bb_index drawn;             // its number, from 1
+    bb_fringe_evaluation tried; // last computed draw
+    bb_index drawn;             // number of that draw, from 1
 } searching;
 
 static int most_trials(void)
@@ -217,7 +219,7 @@ static int most_trials(void)
     return bb_search_slots_most(&bb_fringe_slots);
 }
 
-// Draws whose phase of the reference the searches use again; 0: no pipeline is searched.
+// Number of draws whose reference phase the searches reuse; 0 without searches.
 static bb_index count_draws(const bb_fringe_study *study)
 {
     const bb_fringe_pipeline *pipelines = study->pipelines.items;
@@ -260,8 +262,8 @@ static double wrong(void *context)
     return self->tried.wrong_cycles_reference;
 }
 
-// Searches for a pipeline, which is replaced by the result: ok with a detail, or not_converged.
-// `drawn` is the number of draws of the last trial.
+// Searches the formats of a pipeline and replaces it by the result: ok with a detail, or
+// not_converged. `drawn` is the number of draws in the last trial.
 static bb_status search(bb_fringe_work *work, bb_index pipeline, bb_search_trials *trials,
                         bb_index *drawn, bb_outcome *outcome)
 {
@@ -293,14 +295,14 @@ done:
     return status;
 }
 
-// The result is computed as any pipeline; without one there are no numbers.
+// Computes the result of a search like any other pipeline; without a result its values stay NaN.
 static bb_status run_search(bb_fringe_run *run, bb_index pipeline)
 {
     bb_status status = BB_OK;
     bb_fringe_work *work = &run->work;
     bb_evaluation *common = &run->plain[pipeline].common;
     const bb_index draws = bb_fringe_study_draws(&work->study, &work->pipelines[pipeline]);
-    bb_index drawn = 0; // of the search's last trial
+    bb_index drawn = 0; // draws of the search's last trial
     bb_outcome outcome = {0};
     BB_TRY(search(work, pipeline, run->trials, &drawn, &outcome));
     const bool is_found = outcome.kind == BB_OUTCOME_OK;
@@ -352,8 +354,8 @@ done:
     return status;
 }
 
-// Numbers beside max_loss, which finds them, and `search` without it. The reference, which has no
-// max_loss, has its numbers.
+// Refuses number formats next to max_loss, which selects them, and `search` without max_loss. The
+// reference has explicit formats and no max_loss.
 static bb_status check(const void *all, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -406,7 +408,7 @@ static double compile_s(const bb_fringe_study *study)
     return bb_unwrap_need(&config, 0, 0, false).seconds;
 }
 
-// Phases of the reference that stay, and kernels that are compiled once for each of the numbers.
+// Adds the cached phases of the reference, and one kernel compilation for each pair of formats.
 static bb_status plan_kept(const void *study, const void *extent, bb_plan *plan)
 {
     const double points = ((const bb_fringe_extent *)extent)->points;
@@ -425,7 +427,8 @@ const bb_part bb_fringe_search_part = {
     .outputs = BB_OUTPUTS(&bb_search_outputs, &candidate_outputs, &loss_outputs),
 };
 
-// Need of the widest candidate, without compilation; about half of the trials run.
+// Resources of the widest candidate, without compilation; about half of the trials are expected to
+// run.
 static bb_need search_need(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline,
                            bool on_gpu)
 {
@@ -436,7 +439,7 @@ static bb_need search_need(const bb_fringe_study *study, const bb_fringe_pipelin
     const bb_need seen = bb_need_together(bb_scene_need(physics), bb_frames_need(physics));
     bb_need need = bb_unwrap_need(&config, physics->size.columns, physics->size.rows, on_gpu);
     need.seconds -= compile_s(study);
-    need.seconds += draws > 1.0 ? seen.seconds : 0.0; // each draw anew
+    need.seconds += draws > 1.0 ? seen.seconds : 0.0; // the reference is recomputed for each draw
     need.seconds *= draws * (0.5 * most_trials() + 1.0);
     return need;
 }
@@ -459,7 +462,7 @@ static bool is_on_gpu(const bb_fringe_study *study, const bb_fringe_pipeline *pi
     return bb_device_choice_resolve(&bb_fringe_offer, wish) == BB_DEVICE_CUDA;
 }
 
-// One unwrapper at a time.
+// Only one unwrapper exists at a time.
 static bb_status need_unwrapping(const void *all, const void *extent, bb_need *out)
 {
     const bb_fringe_study *study = all;

@@ -234,7 +234,7 @@ done:
     return status;
 }
 
-// Physics of a measured scene: no surface, a disc as pupil.
+// Physics of a measured scene: no surface, and a disc as the pupil.
 static bb_fringe_config without_scene(const bb_fringe_study *study)
 {
     bb_fringe_config physics = study->physics;

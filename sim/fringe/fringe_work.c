@@ -114,16 +114,16 @@ const double *bb_fringe_work_truth(const bb_fringe_work *work)
     return work->input.columns == 0 || work->input.has_truth ? work->scene->phase : NULL;
 }
 
-// The wrapped phase that a pipeline sees, from frames as its camera stores them. A point of the
-// pupil without a phase is taken out of its mask; where none is left that is the pipeline's
-// outcome, but of the reference, without which the others have no score, an error.
+// Detects the wrapped phase of a pipeline from frames as its camera stores them. Points of the
+// pupil without a phase leave the mask. A pipeline with no points left gets a failed outcome; for
+// the reference, which every score needs, that is an error.
 static bb_status detect(bb_fringe_work *work, bb_index pipeline, unsigned char *mask,
                         bb_fringe_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     const bb_index bits = bb_fringe_study_bits(&work->study, pipeline);
     bb_index saturated = 0;
-    bb_index lit = 0, seen = 0; // points of the pupil, and those with a phase
+    bb_index lit = 0, seen = 0; // points of the pupil, and points with a phase
     if (work->frames == NULL) {
         const double *phase =
             work->input.wrapped != NULL ? work->input.wrapped : work->scene->phase;
@@ -140,7 +140,7 @@ static bb_status detect(bb_fringe_work *work, bb_index pipeline, unsigned char *
         }
         BB_TRY(bb_detection_run(&work->study.physics.detection, &stored, work->wrapped, NULL));
     }
-    for (bb_index p = 0; p < work->points; ++p) { // outside nothing was measured, for maps too
+    for (bb_index p = 0; p < work->points; ++p) { // NaN outside the pupil, for maps too
         mask[p] = work->scene->mask[p] != 0 && isfinite(work->wrapped[p]);
         work->wrapped[p] = mask[p] != 0 ? work->wrapped[p] : (double)NAN;
         lit += work->scene->mask[p] != 0;
@@ -171,7 +171,8 @@ static void take_report(const bb_unwrap_report *report, bb_fringe_evaluation *ev
     evaluation->common.solve_seconds = report->solve_seconds;
 }
 
-// Unwraps what is detected; where its time counts, once more if the first run compiled or recorded.
+// Unwraps the detected phase. Timed runs unwrap a second time if the first compiled kernels or
+// recorded a graph.
 static bb_status unwrap(bb_fringe_work *work, bb_unwrap *unwrapper, bool is_timed,
                         bb_fringe_evaluation *evaluation, bool *converged)
 {
@@ -179,7 +180,8 @@ static bb_status unwrap(bb_fringe_work *work, bb_unwrap *unwrapper, bool is_time
     bb_unwrap_report report = {0};
     bb_kernel_context *context = work->devices[evaluation->common.device].context;
     const bb_index readied = bb_kernel_context_readied(context);
-    const bool records = evaluation->common.device == BB_DEVICE_CUDA; // in the first run
+    const bool records =
+        evaluation->common.device == BB_DEVICE_CUDA; // the first run records a graph
     BB_TRY(bb_unwrap_run(unwrapper, work->wrapped, work->phase, &report));
     if (is_timed && (records || bb_kernel_context_readied(context) > readied)) {
         BB_TRY(bb_unwrap_run(unwrapper, work->wrapped, work->phase, &report));
@@ -192,7 +194,7 @@ done:
     return status;
 }
 
-// Outcome of a phase: points that are not finite, or a solve that did not converge.
+// Fails the outcome for a phase with non-finite points or a solve that did not converge.
 static void judge(const bb_unwrap_parts *parts, const double *phase, bool converged,
                   bb_outcome *outcome)
 {

@@ -28,13 +28,13 @@ typedef struct product_dump product_dump;
 enum { UNIT_BYTES = 160 };
 
 struct product_dump {
-    bb_results *results; // borrowed: they own this
+    bb_results *results; // borrowed; the results own this object
     bool wants_y, wants_matrix;
     double *y[BB_STUDY_PIPELINES]; // [vectors][rows]
     bb_view views[BB_STUDY_PIPELINES];
     bb_coded_matrix *matrices[BB_STUDY_PIPELINES];
     bb_matrix_source y_sources[BB_STUDY_PIPELINES], matrix_sources[BB_STUDY_PIPELINES];
-    // The files that units were read from are closed before this one is written.
+    // Closes the files that units were read from, before the output file is written.
     char units[BB_STUDY_PIPELINES][UNIT_BYTES], y_units[BB_STUDY_PIPELINES][UNIT_BYTES];
 };
 
@@ -153,7 +153,7 @@ static const bb_device_offer offer = {.work = "the matrix-vector product",
 typedef struct product_evaluation {
     bb_evaluation common;
     bb_coding_report coding;
-    double worst_vector; // largest relative error of one y
+    double worst_vector; // largest relative error of one vector
 } product_evaluation;
 
 typedef struct product_run {
@@ -165,12 +165,12 @@ typedef struct product_run {
     bb_matrix_layout layout;
     bb_index vectors;
     double *x;                       // [vectors][columns]
-    double *y;                       // [vectors][rows] of the pipeline at hand
+    double *y;                       // [vectors][rows] of the current pipeline
     double *truth;                   // [vectors][rows] of the reference
-    char y_unit[128];                // the matrix's times the inputs'
-    bb_coded_matrix *exact;          // of the reference
-    bool exact_is_kept;              // by the results
-    product_dump *dump;              // NULL for none; the results'
+    char y_unit[128];                // unit of the products: matrix times inputs
+    bb_coded_matrix *exact;          // evaluation of the reference
+    bool exact_is_kept;              // owned by the results
+    product_dump *dump;              // NULL without a dump; owned by the results
     product_evaluation *evaluations; // [pipeline_count]
     bb_product_devices devices;
     bb_restart restart;
@@ -190,8 +190,8 @@ static void finish(product_run *run)
     bb_restart_release(&run->restart);
 }
 
-// The matrix as the study lays it out; what a pipeline cannot code so is an error before anything
-// is computed.
+// Opens the matrix with the layout of the study. A pipeline that cannot encode it is an error
+// before any computation.
 static bb_status lay_out(const bb_product_study *study, const bb_matrix_file *file,
                          bb_matrix_layout *out)
 {
@@ -215,7 +215,7 @@ static bb_status open_matrix(const bb_product_study *study, bb_matrix_file **out
     return bb_status_prefix(bb_matrix_file_open(&study->matrix, false, "C", out), "matrix");
 }
 
-// X of a study that has one.
+// Opens the inputs X, if the study has them.
 static bb_status open_inputs(const bb_product_study *study, bb_index columns, bb_matrix_file **out)
 {
     bb_status status = BB_OK;
@@ -228,7 +228,7 @@ done:
     return status;
 }
 
-// A product's unit; a pure number leaves the other's.
+// Unit of a product; a dimensionless factor leaves the unit of the other.
 static void note_unit(product_run *run, const char *input)
 {
     const char *matrix = run->matrix->unit;
@@ -303,7 +303,7 @@ done:
     return status;
 }
 
-// All products of a pipeline once more, for their joules.
+// Repeats all products of a pipeline for an energy measurement.
 typedef struct repetition {
     const product_run *run;
     bb_coded_operator *operation;
@@ -360,7 +360,7 @@ done:
     return status;
 }
 
-// Errors of all vectors and of the worst one; the outcome fails if they are not finite.
+// Computes the errors over all vectors and of the worst vector; non-finite errors fail the outcome.
 static void compare(const product_run *run, product_evaluation *evaluation)
 {
     bb_index rows = run->matrix->rows;
@@ -369,7 +369,7 @@ static void compare(const product_run *run, product_evaluation *evaluation)
     for (bb_index v = 0; v < run->vectors; ++v) {
         const double relative =
             bb_error_norms_relative(run->y + v * rows, run->truth + v * rows, rows);
-        // NaN counts as the worst: fmax would drop it.
+        // NaN counts as the worst error; fmax would drop it.
         bool worse = isnan(relative) || relative > evaluation->worst_vector;
         evaluation->worst_vector = worse ? relative : evaluation->worst_vector;
     }
@@ -380,7 +380,7 @@ static void compare(const product_run *run, product_evaluation *evaluation)
     }
 }
 
-// Dumps of draw 0 of a pipeline.
+// Dumps matrix and products of draw 0 of a pipeline.
 static bb_status dump_plain(product_run *run, bb_index pipeline, bb_coded_matrix *matrix,
                             bool *kept)
 {
@@ -393,7 +393,7 @@ done:
     return status;
 }
 
-// One draw; the reference's draw 0 is the truth.
+// Runs one draw; draw 0 of the reference is the truth.
 static bb_status run_draw(product_run *run, bb_index pipeline, bb_index number,
                           product_evaluation *evaluation)
 {
@@ -525,8 +525,8 @@ static bb_index list_kept(const void *context, bb_index pipeline, bb_store_piece
     return 2;
 }
 
-// Draw 0 of a pipeline that came from a checkpoint, for its matrix and products alone: of a
-// reference that others are compared with, for a dump, and to note kernels that are assembled.
+// Recomputes draw 0 of a pipeline restored from a checkpoint, for its matrix and products only: as
+// the reference of other pipelines, for a dump, and to record assembled kernels.
 static bb_status run_again(product_run *run, bb_index pipeline, bool is_last)
 {
     bb_status status = BB_OK;
@@ -541,7 +541,7 @@ done:
     return status;
 }
 
-// Every pipeline, the reference first.
+// Runs every pipeline, the reference first.
 static bb_status run_all(product_run *run, const bb_run_options *options)
 {
     bb_status status = BB_OK;
@@ -589,7 +589,7 @@ done:
     return status;
 }
 
-// The reference in fp64 and one candidate beside it at a time, each applied to all vectors; x, y
+// Memory of the reference in fp64 and of one candidate at a time, each applied to all vectors; x, y
 // and the reference's y.
 static bb_need sum(const bb_product_study *study, const bb_matrix_layout *layout, double vectors,
                    double threads)
@@ -649,7 +649,7 @@ static bb_status plan_product(const void *study, const bb_run_options *options, 
     const double dumped = dump_bytes(options->dump, (double)product->pipelines.count,
                                      (double)layout.rows, (double)layout.columns, (double)vectors);
     plan->output_bytes = 1000.0 * (double)product->pipelines.count + dumped;
-    plan->host_bytes += dumped; // coded matrices are kept, at most as large
+    plan->host_bytes += dumped; // encoded matrices are kept, at most as large
 done:
     bb_matrix_file_close(&inputs);
     bb_matrix_file_close(&file);

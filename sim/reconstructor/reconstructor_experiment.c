@@ -31,24 +31,24 @@ static const bb_device_offer offer = {.work = "the tile Cholesky",
 typedef struct estimate {
     const bb_factor_pipeline *pipeline;
     bb_evaluation common;
-    double *r;    // [m][n]; NULL where the pipeline failed before
-    double trace; // of the residual covariance, without Ctt where that is not given
+    double *r;    // [m][n]; NULL if the pipeline failed earlier
+    double trace; // trace of the residual covariance, without Ctt if that is not given
 } estimate;
 
 typedef struct reconstructor_run {
-    const char *dump;                    // operators that are wanted, NULL: none
-    bb_reconstructor_study resolved;     // of what `auto` leaves open
-    const bb_reconstructor_study *study; // the same
+    const char *dump;                    // names of operators to dump, NULL: none
+    bb_reconstructor_study resolved;     // with `auto` resolved
+    const bb_reconstructor_study *study; // of `resolved`
     const bb_factor_pipeline *pipelines;
     bb_index pipeline_count, reference;
     bb_reconstructor_inputs in;
-    const bb_matrix_source *side; // Ctm
+    const bb_matrix_source *side; // of Ctm
     bb_factor_engine engine;
     bb_factor_problem factor_problem;
     bb_factor_storage storage;
     estimate *estimates; // [pipeline_count]
     bb_search_trials *trials;
-    double *tile_norms; // of Cmm, NULL until a search asks for them
+    double *tile_norms; // spectrum of Cmm, NULL until a search needs it
     bb_restart restart;
 } reconstructor_run;
 
@@ -66,7 +66,7 @@ static void finish(reconstructor_run *run)
     bb_restart_release(&run->restart);
 }
 
-// A copy of a study of n measurements with what `auto` leaves open.
+// Copies a study of n measurements and resolves its `auto` values.
 static bb_reconstructor_study resolve(const bb_reconstructor_study *study, bb_index n)
 {
     bb_reconstructor_study out = *study;
@@ -123,7 +123,7 @@ done:
     return status;
 }
 
-// Trace of each residual covariance of the estimates that there are, all in one pass over Cmm.
+// Traces of the residual covariances of all available estimates, in one pass over Cmm.
 static bb_status score(reconstructor_run *run, estimate *estimates, bb_index estimate_count)
 {
     bb_status status = BB_OK;
@@ -173,8 +173,8 @@ done:
     return status;
 }
 
-// ||R - R_ref|| / ||R_ref|| by Frobenius; NaN where there is no R. After a failure `r` is whatever
-// the solve left.
+// Relative Frobenius error ||R - R_ref|| / ||R_ref||; NaN without R. After a failed solve the
+// contents of `r` are undefined.
 static double relative_error(const reconstructor_run *run, const double *r)
 {
     const estimate *reference = &run->estimates[run->reference];
@@ -273,7 +273,8 @@ done:
     return status;
 }
 
-// The cheapest arithmetic of pipeline p within its max_loss, once the reference is scored.
+// Finds the cheapest arithmetic of pipeline p within its max_loss, once the reference has been
+// scored.
 static bb_status search(reconstructor_run *run, bb_index p)
 {
     bb_status status = BB_OK;
@@ -313,7 +314,8 @@ done:
     return status;
 }
 
-// Traces of the draws of a pipeline, the plain one first; a search has computed its draws.
+// Traces of the draws of a pipeline, the unperturbed one first; a search has computed its draws
+// already.
 static bb_status draw(reconstructor_run *run, bb_index p)
 {
     bb_status status = BB_OK;
@@ -341,7 +343,7 @@ done:
     return status;
 }
 
-// Reconstructors that outlive the run.
+// Reconstructors for the dump; they outlive the run.
 typedef struct kept {
     bb_index count;
     double *values[BB_STUDY_PIPELINES]; // [m][n]
@@ -358,7 +360,7 @@ static void release_kept(void *object)
     BB_RELEASE(&all);
 }
 
-// R_<pipeline>_0 of every pipeline that has one, named as those of ao.
+// Dumps R_<pipeline>_0 of every pipeline with a reconstructor, named as in ao.
 static bb_status dump(void *work, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -391,7 +393,8 @@ done:
     return status;
 }
 
-// Pieces of a checkpoint for a pipeline, beside its evaluation. `r` has room where it is read.
+// Arrays of a pipeline in a checkpoint, in addition to its evaluation. `r` is allocated when the
+// checkpoint is read.
 static bb_index list_kept(const void *context, bb_index p, bb_store_piece *pieces)
 {
     const reconstructor_run *run = context;
@@ -402,7 +405,7 @@ static bb_index list_kept(const void *context, bb_index p, bb_store_piece *piece
     return trial->common.outcome.kind == BB_OUTCOME_OK ? 2 : 1;
 }
 
-// Searches, which are compared with the reference, last.
+// Orders pipelines so that searches, which need the reference, run last.
 static void put_in_order(const reconstructor_run *run, bb_index order[BB_STUDY_PIPELINES])
 {
     bb_index count = 0;
@@ -430,7 +433,7 @@ done:
     return status;
 }
 
-// Every pipeline from its factorization to its draws.
+// Runs every pipeline from its factorization to its draws.
 static bb_status solve(reconstructor_run *run, const bb_run_options *options)
 {
     bb_status status = BB_OK;
@@ -530,8 +533,8 @@ done:
     return status;
 }
 
-// The estimates with what is left of them, and all steps in turn: each factorization, the scores of
-// all in one pass, the spectrum.
+// Memory of the estimates and their residuals, and of the largest step: each factorization, the
+// joint scoring pass, the spectrum.
 static bb_status sum(const bb_reconstructor_study *study, const bb_factor_extent *solved,
                      bb_plan *plan, bb_need *out)
 {
@@ -540,8 +543,8 @@ static bb_status sum(const bb_reconstructor_study *study, const bb_factor_extent
     const double n = (double)solved->n;
     const double m = (double)solved->rows;
     double scores = 0.0;
-    double drawing = 0.0; // an estimate beside those of the pipelines
-    bool device = false;  // then all are scored there
+    double drawing = 0.0; // one estimate in addition to those of the pipelines
+    bool device = false;  // a device scores all estimates
     bb_need need = {.seconds = 0.5};
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const double trials = bb_factor_pipeline_trials(&pipelines[p]);

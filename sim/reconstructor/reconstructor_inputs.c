@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-// A block of A + U diag(w) U^T.
+// Fills a block of A + U diag(w) U^T.
 static bb_status fill_sum(const bb_matrix_source *source, bb_index row, bb_index column,
                           bb_view out)
 {
@@ -29,7 +29,8 @@ done:
     return status;
 }
 
-// A dataset in the unit that those beside it have, NULL for the first: either all say one or none.
+// Opens a dataset and compares its unit with `unit`, NULL for the first: either all datasets give a
+// unit or none.
 static bb_status open_dataset(const bb_matrix_place *place, bool symmetric, bb_quantity quantity,
                               const char *name, const char *unit, bb_matrix_file **out)
 {
@@ -44,7 +45,7 @@ done:
     return status;
 }
 
-// The same, a failure with its key.
+// As open_dataset, with the key in error messages.
 static bb_status open_place(const bb_matrix_place *place, bool symmetric, bb_quantity quantity,
                             const char *name, const char *key, const char *unit,
                             bb_matrix_file **out)
@@ -52,7 +53,7 @@ static bb_status open_place(const bb_matrix_place *place, bool symmetric, bb_qua
     return bb_status_prefix(open_dataset(place, symmetric, quantity, name, unit, out), "%s", key);
 }
 
-// All values of a dataset.
+// Reads all values of a dataset.
 static bb_status load_place(const bb_matrix_place *place, bb_quantity quantity, const char *name,
                             const char *unit, bb_index *rows, bb_index *columns, double **out)
 {
@@ -143,7 +144,7 @@ bb_status bb_reconstructor_inputs_open(const bb_reconstructor_study *study,
     if (study->low_rank.file != NULL) {
         BB_TRY(open_low_rank(&study->low_rank, data));
     }
-    if (data->bounded) { // what has no bound is not in the estimate, nor in its residual
+    if (data->bounded) { // unbounded modes enter neither the estimate nor its residual
         data->sum = (bb_matrix_source){.rows = cmm->rows,
                                        .columns = cmm->columns,
                                        .symmetric = true,

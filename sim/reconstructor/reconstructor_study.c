@@ -67,7 +67,7 @@ const char bb_reconstructor_study_starter[] =
     "  - {name: sp, arithmetic: sp}\n"
     "  - {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}\n";
 
-// There is one price here, no known noise and no known sensor.
+// A reconstructor study has one loss, unknown noise and no sensor geometry.
 static bb_status check_policies(const bb_reconstructor_study *request, const bb_config *config,
                                 bb_problems *problems)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration of a reconstructor study: the user's own covariances, without physics.
+// Configuration of a reconstructor study: the user's covariances, without physics.
 #ifndef BB_SIM_RECONSTRUCTOR_RECONSTRUCTOR_STUDY_H
 #define BB_SIM_RECONSTRUCTOR_RECONSTRUCTOR_STUDY_H
 
@@ -12,7 +12,7 @@ typedef struct bb_reconstructor_solver_config {
     bb_factor_solver_config common;
 } bb_reconstructor_solver_config;
 
-/// Keys of `low_rank:`; NULL where they are left out.
+/// Keys of `low_rank:`; absent keys are NULL.
 typedef struct bb_reconstructor_low_rank {
     const char *file, *dataset; ///< U [n][count]
     const char *weights;        ///< dataset of the same file, [count] values; NULL: infinite
@@ -21,7 +21,7 @@ typedef struct bb_reconstructor_low_rank {
 typedef struct bb_reconstructor_study {
     bb_study common;
     bb_matrix_place covariance;         ///< A [n][n], symmetric positive definite: Cmm
-    bb_reconstructor_low_rank low_rank; ///< what Cmm has beside A: U diag(w) U^T
+    bb_reconstructor_low_rank low_rank; ///< low-rank part of Cmm next to A: U diag(w) U^T
     bb_matrix_place cross_covariance;   ///< B [m][n]: Ctm
     bb_matrix_place truth_covariance;   ///< [m][m]: Ctt; members NULL: not given
     bb_reconstructor_solver_config solver;
@@ -31,10 +31,10 @@ typedef struct bb_reconstructor_study {
 
 extern const bb_schema bb_reconstructor_study_schema;
 
-/// A small study of every required key, for `bitbudget new`.
+/// Example study with every required key, for `bitbudget new`.
 extern const char bb_reconstructor_study_starter[];
 
-/// The rules between keys of a bb_reconstructor_study. Errors: BB_MEMORY.
+/// Checks the rules between keys of a bb_reconstructor_study. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_reconstructor_study_check(const void *study, const bb_config *config,
                                                   bb_problems *problems);
 

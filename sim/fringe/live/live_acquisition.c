@@ -14,14 +14,14 @@ struct bb_live_acquisition {
     void *source;
     double rate_hz;
     pthread_t thread;
-    bool runs; // the thread was started
+    bool runs; // thread has been started
     pthread_mutex_t lock;
-    pthread_cond_t come, gone; // frames came; or were taken
-    // Under the lock.
+    pthread_cond_t come, gone; // signals: frames have arrived, frames have been taken
+    // The members below are protected by the lock.
     bb_live_frames buffers[MOST_BUFFERS]; // the first held + 2 are used
-    bb_index filled;                      // buffer that waits; -1: none
-    bb_index held, next;                  // buffers that are worked on at once; the oldest of them
-    bb_index used[BB_LIVE_MOST_OVERLAP];  // [held] such buffers in turn; -1: none
+    bb_index filled;                      // buffer with waiting frames; -1: none
+    bb_index held, next; // number of buffers in processing; index of the oldest of them
+    bb_index used[BB_LIVE_MOST_OVERLAP]; // [held] buffers in processing, used as a ring; -1: none
     bool stops, ended;
     bb_index dropped;
     bb_status failure;
@@ -36,7 +36,7 @@ static bool is_stopped(bb_live_acquisition *a)
     return stops;
 }
 
-// Sleeps until a moment, in pieces short enough to be stopped.
+// Sleeps until a given time, in short pieces so that a stop is noticed.
 static void sleep_until(bb_live_acquisition *a, int64_t ns)
 {
     static const int64_t piece_ns = 20000000;
@@ -56,7 +56,7 @@ static bool is_used(const bb_live_acquisition *a, bb_index buffer)
     return found;
 }
 
-// A buffer that neither waits nor is worked on.
+// Index of a buffer that is neither waiting nor in processing.
 static bb_index free_buffer(bb_live_acquisition *a)
 {
     bb_index buffer = 0;
@@ -68,7 +68,8 @@ static bb_index free_buffer(bb_live_acquisition *a)
     return buffer;
 }
 
-// Hands a buffer over; where frames wait for it, when the last one is taken.
+// Passes a buffer to the consumer. If the source waits, blocks until the previous buffer has been
+// taken.
 static void hand_over(bb_live_acquisition *a, bb_index buffer, bool waits)
 {
     pthread_mutex_lock(&a->lock);
@@ -101,7 +102,8 @@ static void *acquire(void *context)
     bb_status status = BB_OK;
     bb_live_event event = BB_LIVE_NOTHING;
     int64_t released = 0;
-    bb_index buffer = free_buffer(a); // the same until a phase is whole: it may be there in part
+    bb_index buffer =
+        free_buffer(a); // one buffer until a phase is complete, since it may be partly filled
     while (status == BB_OK && event != BB_LIVE_ENDED && !is_stopped(a)) {
         status = a->kind->take(a->source, &a->buffers[buffer], &event);
         if (status == BB_OK && event == BB_LIVE_TAKEN) {
@@ -206,7 +208,8 @@ bb_status bb_live_acquisition_wait(bb_live_acquisition *acquisition, double seco
         a->filled = -1;
         *frames = taken;
         if (a->kind->waits && a->rate_hz == 0.0) {
-            taken->taken_ns = bb_clock_ns(); // they waited for the caller
+            taken->taken_ns =
+                bb_clock_ns(); // the frames waited for the caller, so their latency starts here
         }
         pthread_cond_signal(&a->gone);
     }

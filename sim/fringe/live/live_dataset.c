@@ -57,7 +57,8 @@ done:
     return status;
 }
 
-// A small file that declares much is damaged or was never written.
+// Compares the declared size with the file size: a small file with a large dataset is damaged or
+// incomplete.
 static bb_status hold_size(const char *path, bb_live_dataset *out)
 {
     bb_status status = BB_OK;
@@ -78,7 +79,7 @@ bb_status bb_live_dataset_open(const char *path, bb_live_dataset *out)
     hid_t type = -1, space = -1;
     *out = BB_LIVE_DATASET_NONE;
     BB_TRY(bb_hdf5_library_start());
-    BB_TRY(bb_disk_file_check(path)); // a FIFO would hold the library up
+    BB_TRY(bb_disk_file_check(path)); // opening a FIFO would block the library
     out->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     BB_REQUIRE(out->file >= 0, BB_IO, "cannot open '%s': %s", path, bb_hdf5_library_error());
     out->id = H5Dopen2(out->file, "/frames", H5P_DEFAULT);
@@ -115,7 +116,7 @@ void bb_live_dataset_close(bb_live_dataset *dataset)
     *dataset = BB_LIVE_DATASET_NONE;
 }
 
-// Records a value outside 16 bits, which the library would clip.
+// Records a value outside 16 bits, which the HDF5 library would clip.
 static H5T_conv_ret_t note_range(H5T_conv_except_t what, hid_t stored, hid_t taken, void *value,
                                  void *pixel, void *context)
 {
@@ -128,8 +129,8 @@ static H5T_conv_ret_t note_range(H5T_conv_except_t what, hid_t stored, hid_t tak
     return H5T_CONV_HANDLED;
 }
 
-// Reads frames at once, since a compressed chunk may hold several. `beyond` says what a pixel was
-// that 16 bits do not hold, NULL: all do.
+// Reads frames in one call, since a compressed chunk may hold several. `beyond` describes a pixel
+// outside 16 bits; NULL if there is none.
 static bb_status read_frames(const bb_live_dataset *dataset, bb_index first, bb_index count,
                              uint16_t *counts, const char **beyond)
 {
@@ -162,7 +163,7 @@ done:
     return status;
 }
 
-// Fails for the first frame with a pixel that 16 bits do not hold.
+// Reports the first frame with a pixel outside 16 bits.
 static bb_status name_frame(const bb_live_dataset *dataset, bb_index first, bb_index count,
                             uint16_t *counts)
 {
@@ -185,7 +186,7 @@ bb_status bb_live_dataset_read(const bb_live_dataset *dataset, bb_index first, b
     const bb_index points = dataset->rows * dataset->columns;
     const int limit = (1 << dataset->bits) - 1;
     const char *beyond = NULL;
-    BB_TRY(bb_hdf5_library_start()); // another thread may have opened it
+    BB_TRY(bb_hdf5_library_start()); // the file may have been opened by another thread
     BB_TRY(read_frames(dataset, first, count, counts, &beyond));
     if (beyond != NULL) {
         BB_TRY(name_frame(dataset, first, count, counts));
@@ -204,10 +205,10 @@ done:
     return status;
 }
 
-// Trial read of a child process.
+// Trial read by a child process.
 typedef struct trial {
     const char *path;
-    bb_index most; // frames
+    bb_index most; // frames to try
 } trial;
 
 static bb_status try_frames(void *context)
@@ -239,12 +240,12 @@ done:
     return status;
 }
 
-// Frames of one HDF5 file, once or again and again.
+// Frames of one HDF5 file, read once or in a loop.
 enum { PATIENCE_SECONDS = 60 };
 
 typedef struct frame_file {
     bb_live_dataset dataset;
-    bb_index next, count; // frames: the next one, and of a phase
+    bb_index next, count; // next frame; frames of a phase
     bool loops;
 } frame_file;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames of files that appear in a folder, in the order of their names, which end in .h5
-// (live_dataset.h), .fits or .pgm (live_image.c); FITS is recognised by its first
-// bytes. Each name is taken once, and only names behind the last one: a writer counts upwards,
-// writes beside and renames. A file named `end` ends the stream when all before it are taken. A
-// file that cannot be read is told of and left out, with what was begun of a phase.
+// Source of frames from files that appear in a folder, in the order of their names: .h5
+// (live_dataset.h), .fits or .pgm (live_image.c); the first bytes identify FITS. Each name is read
+// once, and only names after the last one: a writer counts upwards, and writes to a temporary file
+// that it renames. A file named `end` ends the stream after all earlier files. An unreadable file
+// is reported and skipped, together with an incomplete phase.
 #include "core/clock.h"
 #include "core/disk_file.h"
 #include "core/log.h"
@@ -21,11 +21,11 @@ enum { NAME_BYTES = 256, PATIENCE_SECONDS = 20 };
 typedef struct frame_folder {
     const char *path;
     bb_index count;        // frames of a phase
-    char last[NAME_BYTES]; // name that was taken last
-    bb_live_frames file;   // what it held; without counts where `dataset` has them
+    char last[NAME_BYTES]; // name of the last file
+    bb_live_frames file;   // its frames; without counts for HDF5, which `dataset` reads
     bb_live_dataset dataset;
-    bb_index used;     // of the frames
-    bb_index gathered; // frames of the phase that is being put together
+    bb_index used;     // frames of the file already used
+    bb_index gathered; // frames collected for the current phase
 } frame_folder;
 
 static void leave_file(frame_folder *source)
@@ -69,8 +69,9 @@ static bool ends_in(const char *name, const char *ending)
     return length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0;
 }
 
-// Only the first frames are tried: a long file would delay the stream. That child
-// is forked beside other threads, and calls nothing but the library, which this thread alone uses.
+// Tries only the first frames, because reading a long file would delay the stream. The child
+// process is forked while other threads run; it calls only the HDF5 library, which no other thread
+// uses.
 static bb_status read_dataset(const char *path, frame_folder *source)
 {
     bb_status status = BB_OK;
@@ -97,7 +98,7 @@ static bb_status read_file(const char *path, frame_folder *source)
                                             : read_dataset(path, source);
 }
 
-// The first name behind the last one; "" for none. `*ended`: there is a file `end`.
+// First name after the last one; "" if there is none. `*ended`: a file `end` exists.
 static bb_status find_next(const frame_folder *source, char next[NAME_BYTES], bool *ended)
 {
     bb_status status = BB_OK;
@@ -138,7 +139,8 @@ static void read_next(frame_folder *source, const char *name)
     }
 }
 
-// Adds frames of the file at hand to a phase; those of another shape or camera begin a new one.
+// Appends frames of the current file to a phase; frames of another shape or camera start a new
+// phase.
 static bb_status gather(frame_folder *source, bb_live_frames *frames)
 {
     bb_status status = BB_OK;
@@ -157,7 +159,7 @@ static bb_status gather(frame_folder *source, bb_live_frames *frames)
         memcpy(counts, file->counts + source->used * points,
                (size_t)(count * points) * sizeof *counts);
     } else if (bb_live_dataset_read(&source->dataset, source->used, count, counts) != BB_OK) {
-        leave_out(source); // what was begun of it was whole
+        leave_out(source); // the frames read before it were complete
         goto done;
     }
     source->used += count;

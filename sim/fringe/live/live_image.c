@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames in FITS files: the primary array [frames][rows][columns], NAXIS 2 or 3, of integers
-// (BITPIX 8, 16 or 32, with BZERO, BSCALE 1) of 0 to 65535. Of BITPIX 8 they have 8 bits, else 16;
-// a card BITS says otherwise. The first pixel of the file is that of row 0.
+// Frames in FITS files: the primary array [frames][rows][columns], NAXIS 2 or 3, of integers from 0
+// to 65535 (BITPIX 8, 16 or 32, with BZERO, BSCALE 1). The camera has 8 bits for BITPIX 8, else 16,
+// unless a BITS card gives them. The first pixel of the file belongs to row 0.
 //
-// No child process is needed, as fits_image.h has one: so simple an array is read here, each byte
-// held to the length of the file.
+// Unlike fits_image.h this reader needs no child process: it reads one plain array and checks every
+// access against the length of the file.
 //
-// Images of binary PGM files: "P5", width, height, largest value, then pixels of one byte, or of
-// two with the higher first where the largest value is beyond 255. A file may hold several, one
-// after the other, of one shape, and end with blanks.
+// Images of binary PGM files: "P5", width, height, maximum value, then pixels of one byte, or of
+// two big-endian bytes if the maximum exceeds 255. A file may contain several images of one shape
+// and end with white space.
 #include "core/disk_file.h"
 #include "core/memory.h"
 #include "sim/fringe/live/live_source.h"
@@ -34,10 +34,10 @@ typedef struct fits_header {
     bool has_checksum;
     int blocks;
     double bitpix, axes, edges[3], zero, scale, bits;
-    double blank, data_sum; // NaN: none
+    double blank, data_sum; // NaN if absent
 } fits_header;
 
-// A number behind a keyword and "= ", which DATASUM has in quotes.
+// Reads the number after a keyword and "= "; DATASUM has it in quotes.
 static void read_card(const char card[CARD_BYTES], fits_header *out)
 {
     char text[CARD_BYTES + 1];
@@ -59,13 +59,13 @@ static void read_card(const char card[CARD_BYTES], fits_header *out)
             value += strspn(value, " '");
             char *end = NULL;
             const double number = strtod(value, &end);
-            *keys[i].place = end == value ? *keys[i].place : number; // blank: undefined
+            *keys[i].place = end == value ? *keys[i].place : number; // a blank value is undefined
         }
     }
     if (strncmp(text, "CHECKSUM=", KEYWORD_BYTES + 1) == 0) {
         const char *value = text + KEYWORD_BYTES + 1;
         value += strspn(value, " '");
-        out->has_checksum = *value != '\0' && *value != '/'; // blank: undefined
+        out->has_checksum = *value != '\0' && *value != '/'; // a blank value is undefined
     }
 }
 
@@ -117,8 +117,8 @@ done:
     return status;
 }
 
-// Sum of so many blocks from here on as the standard forms it: words of 32 bits, the highest byte
-// first, whose carries come in again at the end (FITS 4.0, appendix J.1).
+// FITS checksum of `count` blocks from the current position: sum of big-endian 32-bit words with
+// end-around carry (FITS 4.0, appendix J.1).
 static uint32_t add_blocks(FILE *file, bb_index count)
 {
     unsigned char bytes[BLOCK_BYTES];
@@ -126,7 +126,7 @@ static uint32_t add_blocks(FILE *file, bb_index count)
     for (bb_index block = 0; block < count; ++block) {
         memset(bytes, 0, sizeof bytes);
         if (fread(bytes, 1, sizeof bytes, file) == 0) {
-            break; // nothing is added beyond the end
+            break; // the rest of the file is missing
         }
         for (size_t i = 0; i < sizeof bytes; i += 4) {
             sum += (uint32_t)bytes[i] << 24 | (uint32_t)bytes[i + 1] << 16 |
@@ -137,7 +137,7 @@ static uint32_t add_blocks(FILE *file, bb_index count)
     return (uint32_t)((sum & UINT32_MAX) + (sum >> 32));
 }
 
-// Verifies DATASUM and CHECKSUM of a file that has them, then seeks back to the first pixel.
+// Verifies DATASUM and CHECKSUM if the file has them, then seeks back to the first pixel.
 static bb_status verify_sums(FILE *file, const char *path, const fits_header *header,
                              double data_bytes)
 {
@@ -148,7 +148,8 @@ static bb_status verify_sums(FILE *file, const char *path, const fits_header *he
     rewind(file);
     const uint64_t head = add_blocks(file, header->blocks);
     const uint64_t data = add_blocks(file, (bb_index)ceil(data_bytes / BLOCK_BYTES));
-    const uint64_t all = (head + data) % UINT32_MAX; // all bits of the whole's sum are 1
+    const uint64_t all =
+        (head + data) % UINT32_MAX; // the checksum of the whole file has all bits set
     BB_REQUIRE(isnan(header->data_sum) ||
                    fmod(header->data_sum, UINT32_MAX) == (double)(data % UINT32_MAX),
                BB_IO, "'%s': damaged: its data do not match its DATASUM", path);
@@ -160,7 +161,7 @@ done:
     return status;
 }
 
-// A pixel as the file has it, the highest byte first; of one byte without a sign.
+// A big-endian pixel of the file; unsigned if it has one byte.
 static double read_pixel(const unsigned char *bytes, size_t width)
 {
     const uint32_t high = (uint32_t)bytes[0] << 8 | bytes[width > 1 ? 1 : 0];
@@ -220,7 +221,7 @@ typedef struct pgm_header {
     bb_index columns, rows, largest;
 } pgm_header;
 
-// A number after blanks and comments; -1 where there is none.
+// Reads a number after white space and comments; -1 if there is none.
 static bb_index read_number(FILE *file)
 {
     bb_index value = -1;
@@ -235,10 +236,11 @@ static bb_index read_number(FILE *file)
     for (; next != EOF && isdigit(next) != 0 && value < BB_LIVE_EDGE * 8; next = fgetc(file)) {
         value = (value < 0 ? 0 : value) * 10 + (next - '0');
     }
-    return next != EOF && isspace(next) != 0 ? value : -1; // one blank ends a number
+    return next != EOF && isspace(next) != 0 ? value : -1; // one white space ends a number
 }
 
-// `*found` is false where the file ends instead; blanks before that end are a shell's.
+// Reads the header of the next image. `*found` is false at the end of the file, with or without
+// trailing white space.
 static bb_status read_pgm_header(FILE *file, const char *path, pgm_header *out, bool *found)
 {
     bb_status status = BB_OK;
@@ -294,7 +296,7 @@ static bb_index bits_of(bb_index largest)
     return bits;
 }
 
-// Room for one frame more than there are; it doubles where it is short.
+// Makes room for one more frame, doubling the capacity when it is full.
 static bb_status grow(const pgm_header *header, bb_live_frames *out)
 {
     bb_status status = BB_OK;
@@ -315,7 +317,7 @@ done:
     return status;
 }
 
-// Appends an image to those there are.
+// Appends an image to the frames.
 static bb_status add_image(FILE *file, const char *path, const pgm_header *header,
                            bb_live_frames *out)
 {

@@ -13,7 +13,7 @@ static const bb_device_offer offer = {.work = "unwrapping a stream",
                                       .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA) |
                                                BB_DEVICE_OFFER(BB_DEVICE_OPENCL)};
 
-// Steps of the study's frames in rad.
+// Phase steps of the study's frames in rad.
 static void list_steps(const bb_fringe_detection_config *detection, bb_index count, double *out)
 {
     for (bb_index n = 0; n < count; ++n) {
@@ -21,7 +21,7 @@ static void list_steps(const bb_fringe_detection_config *detection, bb_index cou
     }
 }
 
-// The phase by physics where there is fringe enough, else NaN.
+// Detects the phase on the host; NaN where the modulation is too low.
 static bb_status detect(const bb_fringe_study *study, const bb_live_frames *frames, double *phase)
 {
     bb_status status = BB_OK;
@@ -109,7 +109,7 @@ static void destroy_pipeline(bb_live_pipeline **pipeline)
     }
 }
 
-// Pipeline for frames of a shape; compiles its kernels.
+// Creates a pipeline for frames of a given shape and compiles its kernels.
 static bb_status create_pipeline(bb_kernel_context *context, const bb_fringe_study *study,
                                  bb_index index, const bb_live_frames *frames,
                                  const unsigned char *mask, bb_live_pipeline **out)
@@ -128,7 +128,7 @@ static bb_status create_pipeline(bb_kernel_context *context, const bb_fringe_stu
                                       bb_unwrap_wrapped(pipeline->unwrap), &pipeline->detection));
     BB_TRY(bb_unwrap_detection_load(pipeline->detection, frames->counts));
     BB_TRY(bb_device_graph_create(pipeline->device, queue, pipeline, &pipeline->graph));
-    BB_TRY(bb_device_wait(pipeline->device)); // the frames are free again
+    BB_TRY(bb_device_wait(pipeline->device)); // `frames` may be reused from here on
     *out = pipeline;
     pipeline = NULL;
 done:
@@ -181,7 +181,8 @@ done:
     return status;
 }
 
-// Those that are named; else the first that is not the reference, which sees frames as they are.
+// Lists the named pipelines; default: the first one that is not the reference, whose frames are not
+// quantised.
 static bb_status list_lanes(bb_live_lanes *lanes, const char *names)
 {
     bb_status status = BB_OK;

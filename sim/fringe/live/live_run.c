@@ -15,18 +15,19 @@
 
 enum { LINE_BYTES = 240, STATE_BYTES = 80 };
 
-// Between lines, and from when on a stream stalls; how long one wait for frames is, since an
-// interrupt is looked at between them; how long a stall may last unless told.
+// Period of status lines; time without frames that counts as a stall; longest single wait for
+// frames, which bounds the response to an interrupt; default limit of a stall.
 static const double line_s = 1.0, stall_s = 1.0, wait_s = 0.1, usual_patience_s = 30.0;
-static const double glance_s = 5e-5; // between looks at a phase that is on its way
+static const double glance_s = 5e-5; // interval between polls of a phase in flight
 
-// A phase on its way.
+// A phase in flight.
 typedef struct flight {
     const bb_live_frames *frames;
-    int64_t since; // when they were whole, or pipelines for them were made
+    int64_t
+        since; // time when its frames were complete or their pipelines ready, whichever is later
 } flight;
 
-// Statistics of the last second, for the log line and the page.
+// Statistics of the last second, for the status line and the page.
 typedef struct recent {
     bb_latency latency;
     double rate_hz;
@@ -36,30 +37,31 @@ typedef struct live_run {
     const bb_fringe_study *study;
     const bb_live_options *options;
     bb_live_acquisition *acquisition;
-    bb_live_view *view; // NULL: none
+    bb_live_view *view; // NULL without --view
     bb_kernel_variants *variants;
     bb_live_lanes *lanes;
-    flight flights[BB_LIVE_MOST_OVERLAP]; // phase k is in place k mod overlap
+    flight flights[BB_LIVE_MOST_OVERLAP]; // phase k uses slot k mod overlap
     recent now;
-    const bb_live_frames *taken; // that the next phase is of
+    const bb_live_frames *taken; // frames of the next phase
     bb_live_answer *answers;     // [summary.count]
     bb_live_summary summary;
-    unsigned char *mask; // [rows][columns] of the present shape
-    double *phase;       // likewise: of the lane at hand
+    unsigned char *mask; // [rows][columns] mask of the current shape
+    double *phase;       // [rows][columns] phase of the current lane
     bb_index columns, rows, frames;
-    double start_s, last_s;  // pipelines are made, NaN before; last frames or phase
-    double line_at_s;        // of the last line
-    int64_t ready_ns;        // when the present pipelines were made
-    bb_index unready;        // phases that were dropped before the first ones were
-    bb_index skipped;        // phases of a shape that no pipelines were made for
-    bb_status_record reason; // why the last of them was
+    double start_s,
+        last_s;       // start: first pipelines ready, NaN before; last: latest frames or phase
+    double line_at_s; // time of the last status line
+    int64_t ready_ns; // time when the current pipelines were ready
+    bb_index unready; // phases dropped before the first pipelines were ready
+    bb_index skipped; // phases of a shape without usable pipelines
+    bb_status_record reason; // error of the last skipped phase
     bool stalled, scores_next, skips;
 } live_run;
 
 static void close_run(live_run *run)
 {
     if (run->lanes != NULL) {
-        bb_live_lanes_clear(run->lanes); // nothing reads frames any more
+        bb_live_lanes_clear(run->lanes); // no pipeline reads frames after this
     }
     bb_live_acquisition_stop(&run->acquisition);
     bb_live_view_close(&run->view);
@@ -104,7 +106,7 @@ done:
     return status;
 }
 
-// Pipelines of unknown numbers are none of a stream's.
+// Refuses pipelines with max_loss, whose formats are unknown before a run.
 static bb_status check_numbers(const bb_list *list)
 {
     bb_status status = BB_OK;
@@ -148,7 +150,8 @@ done:
     return status;
 }
 
-// Pipelines for frames of a new shape; without a mask those of the old one stand.
+// Creates pipelines and a mask for frames of a new shape. Without a usable mask the old pipelines
+// stay.
 static bb_status take_shape(live_run *run, const bb_live_frames *frames)
 {
     bb_status status = BB_OK;
@@ -173,7 +176,7 @@ static bb_status take_shape(live_run *run, const bb_live_frames *frames)
     run->rows = frames->rows;
     status = bb_live_lanes_make(run->lanes, frames, run->mask);
     if (status != BB_OK) {
-        run->columns = run->rows = 0; // no shape has pipelines
+        run->columns = run->rows = 0; // no pipelines for any shape
         goto done;
     }
     run->summary.sizes += 1.0;
@@ -204,15 +207,16 @@ static void skip(live_run *run)
 {
     bb_status_save(&run->reason);
     ++run->skipped;
-    if (!run->skips) { // once of those that follow each other
+    if (!run->skips) { // warn once for consecutive phases
         run->skips = true;
         bb_log_warning("a phase is dropped: %s", run->reason.message);
     }
 }
 
-// Pipelines for frames of this shape: the time that they take to be made is nobody's latency, and
-// before the first ones nothing is lost. What a camera saw may be of no use, such as darkness, and
-// the next frames better: `*is_ready` is false then. The study's own scene stays as it is.
+// Creates pipelines for frames of a new shape. Their creation counts in no latency, and phases
+// before the first ones do not count as dropped. Camera frames may be unusable, for example dark:
+// `*is_ready` is then false, and the next frames are tried. For the study's own scene such a
+// failure is an error.
 static bb_status make_ready(live_run *run, const bb_live_frames *frames, bool *is_ready)
 {
     bb_status status = take_shape(run, frames);
@@ -263,7 +267,7 @@ static void greet(live_run *run)
     run->skips = false;
 }
 
-// The line: what the last second was like.
+// Prints the status line of the last second.
 static bb_status tell(live_run *run)
 {
     bb_status status = BB_OK;
@@ -294,7 +298,7 @@ done:
     return status;
 }
 
-// The pipeline of a lane that a phase is taken by.
+// Copy of a lane's pipeline that processes a phase.
 static bb_live_pipeline *pipeline_of(const live_run *run, bb_index lane, bb_index phase)
 {
     return run->lanes->items[lane].turns[phase % run->lanes->overlap];
@@ -331,13 +335,14 @@ done:
     return status;
 }
 
-// Waits for the oldest phase on its way; lanes behind the first take it now.
+// Waits for the oldest phase in flight; lanes after the first start it here.
 static bb_status finish_phase(bb_realtime_loop *loop, int64_t release_ns, bb_step_record *records)
 {
     bb_status status = BB_OK;
     live_run *run = loop->context;
     const bb_live_frames *frames = flight_of(run, loop->finished)->frames;
-    (void)release_ns, (void)records; // latencies are of lanes, from when their frames were whole
+    (void)release_ns,
+        (void)records; // latencies are measured per lane, from the time the frames were complete
     for (bb_index lane = 0; lane < run->summary.count; ++lane) {
         BB_TRY(finish_lane(run, lane, loop->finished));
     }
@@ -364,7 +369,7 @@ static bb_status start_phase(bb_realtime_loop *loop, int64_t release_ns)
     return bb_live_pipeline_start(pipeline_of(run, 0, loop->started), frames);
 }
 
-// A stream without frames; `*ends` where patience does.
+// Handles a time without frames; `*ends` is true once the timeout has expired.
 static bb_status wait_longer(live_run *run, bool *ends)
 {
     bb_status status = BB_OK;
@@ -404,8 +409,8 @@ static bool has_ended(const bb_realtime_loop *loop)
     return bb_device_is_idle(pipeline_of(loop->context, 0, loop->finished)->device);
 }
 
-// Takes frames, and pipelines for those of a new shape once the old ones' phases are finished.
-// While a phase is on its way frames are hardly waited for: it may be done before they come.
+// Reads frames, and replaces the pipelines when the shape changes and earlier phases have finished.
+// With a phase in flight the wait is short, since it may finish before new frames arrive.
 static bb_status read_frames(bb_realtime_loop *loop, bool *is_ready)
 {
     bb_status status = BB_OK;
@@ -431,7 +436,7 @@ done:
 static const bb_realtime_stages phase_stages = {
     .read = read_frames, .start = start_phase, .finish = finish_phase, .has_ended = has_ended};
 
-// Finishes phases in flight, unless that fails too.
+// Runs the stream and finishes phases in flight, unless finishing fails too.
 static bb_status stream(live_run *run)
 {
     bb_status_record record;
@@ -493,13 +498,13 @@ done:
     return status;
 }
 
-// Returns the failure after summing up the phases before it.
+// Prints the summary of the finished phases, then returns `failure`.
 static bb_status end(live_run *run, bb_status failure, bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
     bb_status_record record;
     if (failure == BB_OK && run->summary.phases == 0.0) {
-        bb_interrupt_deliver(); // there is nothing to sum up
+        bb_interrupt_deliver(); // no summary without a phase
     }
     if (failure == BB_OK) {
         BB_TRY(conclude(run, results, table));

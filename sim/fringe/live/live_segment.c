@@ -22,15 +22,15 @@ typedef struct segment {
     char name[NAME_BYTES];
     bb_index count; // frames of a phase
     int file;
-    bb_live_segment_header *header; // mapped; NULL: none is
-    size_t length;                  // of the segment
+    bb_live_segment_header *header; // mapped header; NULL if unmapped
+    size_t length;                  // bytes of the segment
     ino_t inode;
-    unsigned char *narrow; // a frame of one byte a pixel
-    bb_index room;         // pixels that there is room for
-    bool ended;            // when the header was last read
-    // Copies: what is shared may be changed by anybody.
+    unsigned char *narrow; // one frame with one byte a pixel
+    bb_index room;         // capacity of `narrow` in pixels
+    bool ended;            // `ended` as last read from the header
+    // Copies of header fields, since any process can change the shared ones.
     bb_index columns, rows, bits, slots;
-    uint64_t next; // frame that comes next
+    uint64_t next; // number of the next frame
 } segment;
 
 static void unmap(segment *source)
@@ -55,8 +55,8 @@ static void close_segment(void **state)
     }
 }
 
-// Reads bytes of the segment; false where it ends before. Through the file, not a map: a map is a
-// bus error where the segment was cut.
+// Reads bytes of the segment; false if it ends earlier. Uses pread, because access to a mapping of
+// a truncated segment raises a bus error.
 static bool read_bytes(const segment *source, size_t first, size_t length, void *out)
 {
     size_t done = 0;
@@ -148,7 +148,8 @@ done:
     return status;
 }
 
-// Takes the segment that has the name by now, once it can be read: a writer may be at its header.
+// Opens the segment that currently has the name; false while it is not readable, since a writer may
+// still write its header.
 static bool take_new_segment(segment *source)
 {
     segment fresh = *source;
@@ -170,9 +171,8 @@ static bool take_new_segment(segment *source)
     return taken;
 }
 
-// Frames that were written; false, and no count, of a segment that was cut. The header stands in
-// the first page, whose map is a bus error once the segment has no byte: the size is asked for
-// right before.
+// Reads the number of written frames; false if the segment was truncated. The mapped header page
+// raises a bus error if the segment is empty, so its size is checked just before.
 static bool read_sequence(segment *source, uint64_t *out)
 {
     struct stat about;
@@ -198,8 +198,7 @@ done:
     return status;
 }
 
-// A frame of one byte a pixel is widened, of two it is read where it goes; false where the segment
-// was cut meanwhile.
+// Copies one frame, widening one-byte pixels; false if the segment was truncated meanwhile.
 static bool copy_frame(const segment *source, uint64_t slot, uint16_t *counts)
 {
     const bb_index points = source->columns * source->rows;
@@ -217,7 +216,7 @@ static bool copy_frame(const segment *source, uint64_t slot, uint16_t *counts)
     return is_whole;
 }
 
-// `*is_whole` is false where the segment was cut meanwhile.
+// Copies the frames of a phase; `*is_whole` is false if the segment was truncated meanwhile.
 static bb_status copy_frames(segment *source, uint64_t first, uint16_t *counts, bool *is_whole)
 {
     bb_status status = BB_OK;
@@ -232,7 +231,7 @@ done:
     return status;
 }
 
-// The newest whole phase, but none before the next one.
+// First frame of the newest complete phase, not before the next expected one.
 static uint64_t find_newest(const segment *source, uint64_t sequence)
 {
     const uint64_t count = (uint64_t)source->count;
@@ -240,7 +239,7 @@ static uint64_t find_newest(const segment *source, uint64_t sequence)
     return phases * count > source->next ? (phases - 1) * count : UINT64_MAX;
 }
 
-// A writer that was started anew in the same segment counts from the start.
+// Detects a writer that restarted its count in the same segment.
 static void notice_restart(segment *source, uint64_t sequence)
 {
     if (sequence < source->next) {
@@ -269,8 +268,8 @@ static bb_status take_segment(void *state, bb_live_frames *frames, bb_live_event
     BB_TRY(bb_live_frames_shape(frames, source->count, source->columns, source->rows));
     BB_TRY(copy_frames(source, first, frames->counts, &is_whole));
     atomic_thread_fence(memory_order_acquire);
-    // The writer may be at frame `written`, which stands where frame written - slots stood; one
-    // that began anew may be anywhere.
+    // The writer may be filling frame `written` in the slot of frame written - slots; a restarted
+    // writer may be in any slot.
     if (is_whole && read_sequence(source, &written) && written >= sequence &&
         first + (uint64_t)source->slots > written) {
         frames->passed = (bb_index)((first - source->next) / (uint64_t)source->count);

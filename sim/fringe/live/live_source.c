@@ -125,7 +125,7 @@ done:
     return status;
 }
 
-// Frames of the study's own scene: a few draws, with noise of their own, in turn.
+// Frames of the study's synthetic scene: a few draws in turn, each with its own noise.
 enum { DRAWS = 4, USUAL_BITS = 12 };
 
 typedef struct synthetic {
@@ -147,7 +147,7 @@ static void close_synthetic(void **state)
     bb_memory_release(state);
 }
 
-// Frames as a camera stores them; pixels without data are dark.
+// Quantises frames like a camera; pixels without data are dark.
 static bb_status store(const bb_fringe_config *physics, uint64_t seed, bb_index draw,
                        const bb_scene *scene, bb_live_frames *out)
 {

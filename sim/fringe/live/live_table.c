@@ -40,7 +40,7 @@ void bb_live_meter_release(bb_live_meter *meter)
     *meter = (bb_live_meter){0};
 }
 
-// Summary of the last `count` latencies.
+// Latency statistics of the last `count` phases.
 static bb_status sum_up(const bb_live_meter *meter, bb_index count, bb_latency *out)
 {
     bb_status status = BB_OK;

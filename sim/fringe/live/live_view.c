@@ -16,25 +16,25 @@
 
 enum { PATH_BYTES = 4096, STOPS = 5 };
 
-// A map as a PNG: 8 bits a pixel with a palette from blue over white to red, what is NaN
-// transparent. The pixels are stored, not packed: a picture a tenth of a second costs a copy and
-// two checksums (PNG 1.2; RFC 1950, 1951).
+// PNG encoder for a map: 8 bits a pixel, palette from blue over white to red, NaN transparent.
+// Pixels are stored uncompressed, so that ten pictures a second cost only a copy and two checksums
+// (PNG 1.2; RFC 1950, 1951).
 enum {
     MOST_PIXELS = 1024,
-    BLOCK_BYTES = 65535, // of stored deflate
+    BLOCK_BYTES = 65535, // largest stored deflate block
     BLOCK_HEADER = 5,
     CHUNK_BYTES = 12, // length, name and checksum of a chunk
     IHDR_BYTES = 13,
     COLOURS = 255,
-    PALETTE = COLOURS + 1, // and one that is transparent
+    PALETTE = COLOURS + 1, // one more, transparent
     NOTHING = COLOURS,
-    CHECKSUM_RUN = 5552 // bytes that Adler's sums hold without a remainder
+    CHECKSUM_RUN = 5552 // longest run without overflow of the Adler-32 sums
 };
 
 typedef struct picture {
     unsigned char *bytes;
     size_t length;
-    uint32_t table[256]; // of the checksum of chunks
+    uint32_t table[256]; // CRC table of the chunks
 } picture;
 
 // Red, green and blue of colour 0 (lowest) to COLOURS - 1.
@@ -74,7 +74,7 @@ static void put_number(picture *out, uint32_t value)
     put(out, bytes, sizeof bytes);
 }
 
-// Length and name; returns where the name stands.
+// Writes length and name of a chunk; returns the offset of the name.
 static size_t begin_chunk(picture *out, const char *name, size_t length)
 {
     put_number(out, (uint32_t)length);
@@ -109,7 +109,7 @@ static uint32_t adler(const unsigned char *bytes, size_t length)
 static void put_head(picture *out, bb_index columns, bb_index rows)
 {
     static const unsigned char mark[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
-    static const unsigned char layout[] = {8, 3, 0, 0, 0}; // bits, palette, plain in all else
+    static const unsigned char layout[] = {8, 3, 0, 0, 0}; // 8 bits, palette, defaults otherwise
     put(out, mark, sizeof mark);
     size_t begin = begin_chunk(out, "IHDR", IHDR_BYTES);
     put_number(out, (uint32_t)columns);
@@ -132,7 +132,7 @@ static void put_head(picture *out, bb_index columns, bb_index rows)
     end_chunk(out, begin);
 }
 
-// Blocks of stored bytes.
+// Writes pixels as stored deflate blocks.
 static void put_pixels(picture *out, const unsigned char *pixels, size_t length)
 {
     static const unsigned char zlib[] = {0x78, 0x01};
@@ -153,7 +153,7 @@ static void put_pixels(picture *out, const unsigned char *pixels, size_t length)
     end_chunk(out, begin_chunk(out, "IEND", 0));
 }
 
-// Lines of a filter byte (none) and a colour a pixel.
+// Fills lines of a filter byte (none) and one palette index a pixel.
 static void fill_lines(bb_index columns, bb_index width, bb_index height, bb_index stride,
                        const double *values, double low, double scale, unsigned char *lines)
 {
@@ -199,13 +199,13 @@ done:
     return status;
 }
 
-// A picture at most, in s.
+// Shortest time between pictures, s.
 static const double period_s = 0.1;
 
 struct bb_live_view {
     char *folder, *title;
     double rad_per_nm;
-    double last_s; // of the last picture; -INFINITY before
+    double last_s; // time of the last picture; -INFINITY before
     double mean_nm, rms_nm, valley_nm, peak_nm;
     bb_index columns, rows;
 };
@@ -228,7 +228,7 @@ static const char page_body[] =
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}#map{background:#333}}\n"
     "</style>\n";
 
-// Shows numbers and picture together, when the picture is there.
+// Updates numbers and picture together, once the picture has been loaded.
 static const char page_script[] =
     "<script>\n"
     "let shown = -1;\n"
@@ -254,7 +254,7 @@ static const char page_script[] =
     "ask();\n"
     "</script>\n</body></html>\n";
 
-// Text of a user's in HTML and in a JavaScript string alike.
+// Escapes user text for HTML and for a JavaScript string.
 static bb_status add_escaped(bb_text *out, const char *text)
 {
     bb_status status = BB_OK;
@@ -271,8 +271,8 @@ done:
     return status;
 }
 
-// Readers see the old file or the new one. Not synced: a page that a power cut costs is no loss,
-// and the stream goes on meanwhile.
+// Replaces a file atomically. Without fsync: losing the page in a power cut does no harm, and a
+// sync would delay the stream.
 static bb_status replace(const bb_live_view *view, const char *name, const void *bytes,
                          size_t length)
 {
@@ -298,7 +298,7 @@ static bb_status replace_text(const bb_live_view *view, const char *name, const 
     return replace(view, name, bb_text_string(text), (size_t)text->length);
 }
 
-// Mean, rms, lowest and highest of a map in nm, about its mean.
+// Mean of a map, and its rms, minimum and maximum about the mean, nm.
 static void measure(bb_live_view *view, bb_index points, const double *phase)
 {
     double sum = 0.0, squares = 0.0, low = INFINITY, high = -INFINITY;
@@ -382,7 +382,7 @@ done:
     return status;
 }
 
-// The page has the numbers too, for who opens it when the program is gone.
+// The page also contains the numbers, so that it can be read after the program has ended.
 static bb_status write_page(const bb_live_view *view, bb_index frame, const fact *facts)
 {
     bb_status status = BB_OK;
