@@ -99,11 +99,10 @@ typedef struct bb_fringe_work {
     bb_device_kind *places; ///< [pipeline_count] device of each pipeline
     bb_fringe_device devices[BB_DEVICE_KIND_COUNT];
     bb_kernel_variants *variants;
-    bb_fringe_input input; ///< input data not yet moved to the first draw
-    bb_index draw;         ///< loaded draw
-    bb_scene *scene;       ///< scene of the loaded draw; NULL if none is loaded
-    bb_frames
-        *frames; ///< frames of the loaded draw as the reference uses them; NULL without frames
+    bb_fringe_input input;             ///< input data not yet moved to the first draw
+    bb_index draw;                     ///< loaded draw
+    bb_scene *scene;                   ///< scene of the loaded draw; NULL if none is loaded
+    bb_frames *frames;                 ///< unquantised frames of the loaded draw; NULL without
     double *intensity;                 ///< intensities as quantised by the current camera
     double *wrapped;                   ///< [rows][columns] wrapped phase of the last pipeline
     double *phase;                     ///< [rows][columns] unwrapped phase of the last pipeline

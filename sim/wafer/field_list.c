@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fields of a wafer study in order of exposure, and a map of them.
+// List of the fields of a wafer study in order of exposure, and a character map of them.
 #include "core/memory.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_study.h"
@@ -9,15 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
-// Letters are about twice as high as wide.
+// Characters are about twice as high as wide.
 enum { COLUMNS = 80, ROWS = COLUMNS / 2, LABEL_BYTES = 24 };
 
-// Letters over a square around the wafer's centre that all fields and the wafer lie in.
+// Character map of a square around the wafer's centre that contains the wafer and all fields.
 typedef struct canvas {
-    double half;              // of the square's side, m
-    double radius;            // of the wafer, m
-    bb_index *owner;          // [ROWS][COLUMNS] field there, -1: none
-    char (*letters)[COLUMNS]; // [ROWS], y upwards is row 0
+    double half;              // half the side of the square, m
+    double radius;            // wafer radius, m
+    bb_index *owner;          // [ROWS][COLUMNS] field at a character, -1: none
+    char (*letters)[COLUMNS]; // [ROWS]; row 0 has the largest y
 } canvas;
 
 static double x_of(const canvas *map, bb_index column)
@@ -63,7 +63,8 @@ static void own(const bb_scan *scan, canvas *map)
     }
 }
 
-// A field's left and lower edges, and those of what lies left of it and above; the wafer's rim.
+// Character at a position: left or lower edge of a field, edge towards the neighbour to the left or
+// above, or rim of the wafer.
 static char letter_at(const canvas *map, bb_index row, bb_index column)
 {
     const bb_index owner = owner_at(map, row, column);
@@ -79,7 +80,7 @@ static char letter_at(const canvas *map, bb_index row, bb_index column)
     return owner < 0 && away < map->half / ROWS ? '.' : ' ';
 }
 
-// Puts a label around (x, y), `below` lines under it, where the field has room for it.
+// Writes a label centred at (x, y), `below` lines lower, if it fits into the field.
 static void put_label(const char *label, const bb_field *field, bb_index exposure, bb_index below,
                       canvas *map)
 {

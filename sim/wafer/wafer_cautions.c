@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Omissions in the numbers of a wafer study and their size: sentences that `check` prints and a run
-// warns with. Sizes are estimates from closed forms, before anything is computed.
+// Model omissions of a wafer study and their size: sentences printed by `check` and as warnings by
+// `run`. Sizes are estimates from closed forms, made before any computation.
 #include "core/log.h"
 #include "physics/wafer/heat/exposure.h"
 #include "physics/wafer/overlay/dwell.h"
@@ -42,13 +42,13 @@ done:
     return status;
 }
 
-// Without thermal expansion there is no displacement that anything could be left out of.
+// Whether the study has displacements: without thermal expansion no error is possible.
 static bool has_displacement(const bb_wafer_study *study)
 {
     return study->wafer.expansion_per_k != 0.0;
 }
 
-// Appends to `out` what closed-form rows leave out; nothing where no row or no point asks for it.
+// Appends the error of closed-form rows near the rim; nothing if no rows or no points are affected.
 static bb_status describe_edge(const bb_wafer_study *study, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -83,7 +83,7 @@ done:
     return status;
 }
 
-// Appends what a mesh coarser than the slit costs.
+// Appends the error of a mesh coarser than the slit.
 static bb_status describe_mesh(const bb_wafer_study *study, bb_text *out)
 {
     const double spacing = study->mesh.spacing_mm;
@@ -103,11 +103,11 @@ static const char *const names[CAUTIONS] = {[EDGE] = "edge", [MESH] = "mesh"};
 static bb_status (*const describe[CAUTIONS])(const bb_wafer_study *, bb_text *) = {
     [EDGE] = describe_edge, [MESH] = describe_mesh};
 
-// Lines of a plan; NULL: warnings of a run.
+// Adds plan lines; with `plan` NULL, logs warnings of a run instead.
 static bb_status list(const bb_wafer_study *study, bb_plan *plan)
 {
     bb_status status = BB_OK;
-    // Overlay is of x and y: a height without edge changes no price.
+    // Overlay uses x and y only: the missing edge in a height changes no loss.
     const bool is_overlay = study->response.generator == (int)BB_GENERATOR_KERNEL;
     bb_text text = {0};
     for (int c = 0; c < CAUTIONS; ++c) {

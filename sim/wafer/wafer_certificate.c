@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The certificate of a wafer study: bounds on the error of each displacement of a
-// pipeline, known at run time from the norms of the rows and the temperatures, against that error.
+// Certificates of a wafer study: run-time bounds on the error of each displacement of a pipeline,
+// from norms of rows and temperatures, compared with the actual error.
 //
-// Certificate of a slit point and light step: bound = coding (precision/row_certificate.h) +
-// rounding of the pipeline's product + rounding of the reference's, error = |u - u_ref|.
+// Bound of a slit point and light step: coding (precision/row_certificate.h) + rounding of the
+// pipeline's product + rounding of the reference's product. Error: |u - u_ref|.
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/wafer/wafer_work.h"
@@ -12,14 +12,14 @@
 
 #include <math.h>
 
-// Contribution of a light step to a tally, without the counts.
+// Contribution of a light step to a tally, without the histogram.
 typedef struct step_tally {
     double bound, coding, error, unbounded, violations;
 } step_tally;
 
 enum { UNCOUNTED = -1 };
 
-// Returns the bin of bound / error, if there is one.
+// Adds a displacement and returns the histogram bin of bound / error; -1 if there is none.
 static int16_t add(step_tally *tally, double coding, double rounding, double error)
 {
     const double bound = coding + rounding;
@@ -30,7 +30,7 @@ static int16_t add(step_tally *tally, double coding, double rounding, double err
     tally->bound = fmax(tally->bound, bound);
     tally->coding = fmax(tally->coding, coding);
     tally->error = fmax(tally->error, error);
-    if (!(error <= bound)) { // NaN too
+    if (!(error <= bound)) { // true for NaN, too
         tally->violations += 1.0;
     } else if (error > 0.0) {
         double place = BB_CERTIFICATE_PER_OCTAVE * log2(bound / error);
@@ -51,8 +51,7 @@ void bb_certificate_tally_merge(bb_certificate_tally *tally, const bb_certificat
     }
 }
 
-// Median of bound / error, to 1.1 %; displacements without an error do not count. NaN where none
-// has one.
+// Median of bound / error, to 1.1 %, over displacements with an error; NaN if there are none.
 static double looseness_of(const bb_certificate_tally *tally)
 {
     double total = 0.0;
@@ -79,7 +78,7 @@ static bb_sum_rounding rounding_of(const bb_product_pipeline *pipeline, bb_index
 
 typedef struct check {
     const bb_wafer_certificate *certificate;
-    bb_sum_rounding rounding, exact; // of the pipeline's sums, of the reference's
+    bb_sum_rounding rounding, exact; // summation errors of the pipeline and of the reference
     step_tally *tallies;             // [steps]
     int16_t *bins;                   // [steps][points]
 } check;
@@ -102,7 +101,7 @@ static bb_status check_step(void *context, bb_index step)
     return BB_OK;
 }
 
-// Largest values and counts, which are whole: the same in any order.
+// Maxima and integer counts give the same result in any order of steps.
 bb_status bb_wafer_certificate_check(const bb_wafer_certificate *certificate,
                                      bb_certificate_tally *tally)
 {
@@ -133,7 +132,7 @@ done:
     return status;
 }
 
-// Row of a pipeline and an axis; lengths in m.
+// Results of a pipeline and an axis; lengths in m.
 typedef struct row {
     double bound, coding, error, looseness, violations, unbounded;
 } row;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Narrow stages before the product of a wafer study: rules, memory, and the overlay error of each
-// stage alone. A stage alone has the reference's product; the product alone has exact rows and
-// inputs.
+// stage alone. The error of a stage alone is computed with the reference's product; that of the
+// product alone, with exact rows and inputs.
 #include "core/memory.h"
 #include "sim/wafer/overlay/wafer_overlay.h"
 #include "sim/wafer/wafer_work.h"
@@ -34,7 +34,7 @@ static bool searches_stage(const bb_product_pipeline *pipeline, bb_chain_stage s
     return found;
 }
 
-// Arithmetic that a generator has no rows in; NULL: it has.
+// Reason why a generator cannot compute rows in an arithmetic; NULL if it can.
 static const char *refuse_arithmetic(const bb_wafer_study *study, const bb_stage_formats *rows)
 {
     const int generator = study->response.generator;
@@ -192,7 +192,7 @@ void bb_chain_tasks_release(bb_chain_tasks *tasks)
 
 enum { FORMATS_BYTES = 24 };
 
-// Row of a pipeline.
+// Results of a pipeline.
 typedef struct row {
     double alone[BB_CHAIN_STAGES + 1];
     const char *formats[BB_CHAIN_STAGES];
@@ -252,7 +252,7 @@ done:
     return status;
 }
 
-// Records that a pass computes with inputs of their own: of every pipeline itself, its heat and its
+// Counts the input sets of a pass: for every pipeline, its own inputs, its heat alone and its
 // interpolation alone.
 static bb_status count_inputs(const bb_wafer_study *study, double *out)
 {
@@ -261,7 +261,7 @@ static bb_status count_inputs(const bb_wafer_study *study, double *out)
     const bb_product_pipeline *reference =
         pipelines + bb_product_pipelines_reference(&study->pipelines);
     const bb_index count = study->pipelines.count;
-    bb_product_pipeline *records = NULL; // [2 count]
+    bb_product_pipeline *records = NULL; // [2 count] heat alone, interpolation alone
     const bb_product_pipeline **list = NULL;
     BB_TRY(BB_ALLOCATE(2 * count, &records));
     BB_TRY(BB_ALLOCATE(3 * count, &list));
@@ -279,7 +279,7 @@ done:
     return status;
 }
 
-enum { SETS_OF_SEARCH = 3 }; // of a pass: heat and interpolation alone and, of what is found, both
+enum { SETS_OF_SEARCH = 3 }; // per search: heat alone, interpolation alone, both found
 
 bb_status bb_wafer_extent_count_inputs(const bb_wafer_study *study, double *out)
 {
@@ -293,7 +293,8 @@ done:
     return status;
 }
 
-// Rows of a pipeline in narrow formats, and the pipeline coded from them, beside the exact ones.
+// Memory for a pipeline's rows in narrow formats and their encoded form, in addition to the exact
+// rows.
 static bb_need narrow_rows_need(const bb_wafer_study *study, const bb_wafer_extent *span,
                                 const bb_product_pipeline *pipeline)
 {
@@ -303,17 +304,17 @@ static bb_need narrow_rows_need(const bb_wafer_study *study, const bb_wafer_exte
     const bb_need exact = bb_coded_matrix_resident(&reference->storage, &span->layout);
     bb_need need =
         bb_product_coding_need(pipeline, study->common.device, &span->layout, 1.0, span->threads);
-    need.seconds = 0.0; // product's
+    need.seconds = 0.0; // counted by the product
     need = bb_need_together(need, bb_need_copies(exact, 2.0));
     need = bb_need_together(need, bb_wafer_problem_narrow_need(&physics));
     return bb_need_together(need, bb_need_repeated(span->rows, 2.0 * span->scored));
 }
 
-// Heat once more for each set of inputs; rows once more for a pipeline and for its rows alone; a
-// product of the reference for each stage alone.
+// Cost of one more heat run per input set, two more row computations per pipeline (all stages, rows
+// alone), and one product of the reference per stage alone.
 static bb_status need(const void *all, const void *extent, bb_need *out)
 {
-    static const double entries = 16.0; // of a row of A
+    static const double entries = 16.0; // entries in a row of A
     const bb_wafer_study *study = all;
     const bb_wafer_extent *span = extent;
     const bb_product_pipeline *pipelines = study->pipelines.items;
@@ -327,7 +328,7 @@ static bb_status need(const void *all, const void *extent, bb_need *out)
     *out = bb_need_together(*out, bb_narrow_matrix_need(entries * span->unknowns, span->unknowns));
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const bb_product_pipeline *pipeline = &pipelines[p];
-        const bool repeated = p > 0 && pipeline->name == pipelines[p - 1].name; // of one search
+        const bool repeated = p > 0 && pipeline->name == pipelines[p - 1].name; // same search
         if (!repeated && has_stages(pipeline)) {
             *out = bb_need_in_turn(*out, bb_need_repeated(window, windows * BB_CHAIN_STAGES));
         }

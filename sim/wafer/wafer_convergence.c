@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Observed orders of the wafer's heat in space and time, for the study of a configuration.
+// Observed orders of the wafer's heat in space and time, for `bitbudget convergence`.
 //
-// Against closed forms, with the study's material, exchange with an isothermal clamp and spacings:
-//   cosine  cos(q x) cos(q y) on a periodic square, q = 2 pi / side, decays at 2 kappa q^2 + h_c/C
-//           (space: rate of the mesh itself; time: against the decay of the mesh's own mode, so
-//           that nothing but the time stepping errs);
+// Comparison with closed forms, for the study's material, spacings and an isothermal clamp:
+//   cosine  cos(q x) cos(q y) on a periodic square, q = 2 pi / side, decays at 2 kappa q^2 + h_c/C.
+//           Space: rate of the mesh. Time: against the decay of the mesh's own mode, so that only
+//           the time stepping contributes to the error.
 //   mode    J_1(j' r / R) cos theta on the study's disc decays at kappa j'^2/R^2 + h_c/C,
 //           j' = 1.84118.
-// Of the study itself, where there is none:
-//   field   the first full field of scan.fields (else the first) is exposed on a cold wafer with
+// Self-convergence of the study, which has no closed form:
+//   field   The first full field of scan.fields (else the first) is exposed on a cold wafer with
 //           clamp, hood and ring. The temperatures at the end of its light and of its dark steps
-//           are compared with those of the next finer level: norm of the difference over that of
-//           the finest level, over the finest's nodes, coarser meshes interpolated bilinearly.
+//           are compared with the next finer level: norm of the difference over that of the
+//           finest level, over the finest mesh's nodes, coarser meshes interpolated bilinearly.
 //           Differences of three levels give an order (Richardson).
 #include "core/log.h"
 #include "core/memory.h"
@@ -29,17 +29,17 @@ enum { MESHES = 4, STEPS = 5, LEVELS = STEPS };
 enum { DECAYS = 4, CELLS = 24, DECAY_STEPS = 32 };
 enum { MOST_ROWS = 64, NAME_BYTES = 64 };
 
-// One level.
+// Results of one level.
 typedef struct level_row {
-    const char *study; // `name`, once the row is added
+    const char *study; // points to `name`, once the row is added
     double spacing_mm;
     double step_ms;
-    double error; // relative
-    double order; // from the level before it; NaN for a first
+    double error; // relative error
+    double order; // from the previous level; NaN for the first
     char name[NAME_BYTES];
 } level_row;
 
-// Zero-initialise.
+// Rows of the convergence table. Zero-initialise.
 typedef struct level_table {
     bb_index count;
     level_row rows[MOST_ROWS];
@@ -97,10 +97,10 @@ static const bb_output_table outputs = {"/results, convergence", NULL, "results"
 
 const bb_part bb_wafer_convergence_part = {.name = "convergence", .outputs = BB_OUTPUTS(&outputs)};
 
-static const double MODE = 1.8411837813406593; // j'_11
+static const double MODE = 1.8411837813406593; // j'_11, first zero of J_1'
 
-// Coarsest of four spacings that halve: four times the mesh's, or what clamp and ring still allow,
-// mm.
+// Coarsest of four spacings, each half the previous, mm: four times the mesh's, or the largest that
+// clamp and ring allow.
 static double find_coarsest(const bb_mesh_config *mesh, const bb_clamp_config *clamp,
                             const bb_ring_config *ring)
 {
@@ -113,14 +113,14 @@ static double find_coarsest(const bb_mesh_config *mesh, const bb_clamp_config *c
     return spacing;
 }
 
-// One decay: a mesh, a shape on it, and how steps are taken.
+// Model of a decaying mode: mesh, mode shape and time stepping.
 typedef struct decay {
     const bb_wafer_material_config *wafer;
     const bb_clamp_config *clamp;
     bb_disc_mesh *mesh; // owned
     double *shape;      // [nodes], owned
     int stepping;
-    double step; // s
+    double step; // time step, s
     bb_index steps;
 } decay;
 
@@ -130,7 +130,7 @@ static double diffusivity(const bb_wafer_material_config *wafer)
            (wafer->density_kg_per_m3 * wafer->specific_heat_j_per_kg_k);
 }
 
-// h_c / C.
+// Exchange rate h_c / C.
 static double exchange_rate(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp)
 {
     return clamp->exchange_w_per_m2_k /
@@ -144,7 +144,7 @@ static void release_decay(decay *model)
     BB_RELEASE(&model->shape);
 }
 
-// Amplitude of the shape in a state, times a constant.
+// Amplitude of the shape in a state, up to a constant factor.
 static double project(const bb_thermal *thermal, const double *state, const double *shape)
 {
     double sum = 0.0;
@@ -154,7 +154,8 @@ static double project(const bb_thermal *thermal, const double *state, const doub
     return sum;
 }
 
-// Amplitude after `steps` steps over that before them. A first step puts the shape in as heat.
+// Ratio of the amplitudes after and before `steps` steps. An initial step deposits the shape as
+// heat.
 static bb_status run_decay(const decay *model, double *out)
 {
     bb_status status = BB_OK;
@@ -230,7 +231,7 @@ static bb_status add_decay(const char *study, const decay *model, int k, double 
     return add_row(table, &row);
 }
 
-// The rate of a decay seen on ever finer meshes; steps short enough that time does not count.
+// Decay rate on a sequence of finer meshes, with time steps short enough to have no effect.
 static bb_status converge_decay(const decay *like, bool on_disc, double coarsest, double rate,
                                 level_table *table)
 {
@@ -247,7 +248,7 @@ static bb_status converge_decay(const decay *like, bool on_disc, double coarsest
                        : shape_cosine((bb_index)CELLS << k, spacing, &model));
         double amplitude = 0.0;
         BB_TRY(run_decay(&model, &amplitude));
-        // The step's own error is taken out: each step multiplies by (1 - z/2) / (1 + z/2).
+        // Removes the error of the time step, which multiplies by (1 - z/2) / (1 + z/2).
         double factor = pow(amplitude, 1.0 / DECAY_STEPS);
         double seen = 2.0 * (1.0 - factor) / (1.0 + factor) / model.step;
         double error = fabs(seen / rate - 1.0);
@@ -261,8 +262,8 @@ done:
     return status;
 }
 
-// Decay of the cosine against exp(-rate t), rate that of the mesh: 8 - 2 (cos + cos) - 4 cos cos of
-// the element's stencil, k d / 3, over C h^2.
+// Decay of the cosine compared with exp(-rate t), where rate belongs to the mesh: 8 - 2 (cos + cos)
+// - 4 cos cos of the element's stencil, k d / 3, over C h^2.
 static bb_status converge_steps(const decay *like, int stepping, double spacing, const char *study,
                                 level_table *table)
 {
@@ -291,7 +292,7 @@ done:
     return status;
 }
 
-// Adds the studies `cosine` and `mode`; their errors are relative.
+// Adds the studies `cosine` and `mode` with their relative errors.
 static bb_status converge_modes(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
                                 const bb_mesh_config *mesh, level_table *table)
 {
@@ -312,7 +313,7 @@ done:
     return status;
 }
 
-// Temperatures of one level at the ends of light and dark.
+// Temperatures of one level at the ends of light and dark steps.
 typedef struct level {
     bb_mesh_config mesh;
     bb_wafer_problem *problem;
@@ -375,7 +376,7 @@ static void release_level(level *step)
     bb_wafer_problem_destroy(&step->problem);
 }
 
-// Bilinear value of a level's nodes at (x, y); false off its mesh.
+// Interpolates a level's nodal values bilinearly at (x, y); false outside its mesh.
 static bool interpolate(const bb_disc_mesh *mesh, const double *nodes, double x, double y,
                         double *out)
 {
@@ -391,7 +392,8 @@ static bool interpolate(const bb_disc_mesh *mesh, const double *nodes, double x,
     return true;
 }
 
-// Norm of the difference of two levels over that of the finest, over the finest's nodes.
+// Norm of the difference of two levels relative to that of the finest, over the finest mesh's
+// nodes.
 static double difference(const level *finest, const level *coarse, const level *fine, bool dark)
 {
     const bb_disc_mesh *mesh = finest->problem->mesh;
@@ -451,7 +453,7 @@ done:
     return status;
 }
 
-// Crank-Nicolson at one step, so that the errors of time are the same on all meshes.
+// Crank-Nicolson with one step size, so that all meshes have the same time-stepping error.
 static bb_status converge_space(const bb_wafer_study *study, level_table *table)
 {
     level levels[LEVELS] = {0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operators of a wafer study for `--dump`: `rows` are C_<axis>_<field> (slit points of the
-// field x cells, m/K), `inputs` are S_<field> (light steps x cells, K).
+// Operators of a wafer study for `--dump`: `rows` are C_<axis>_<field> (slit points of the field x
+// cells, m/K), `inputs` are S_<field> (light steps x cells, K).
 #include "core/memory.h"
 #include "sim/input/hdf5_library.h"
 #include "sim/run/dump.h"
@@ -24,14 +24,14 @@ static const bb_key keys[] = {
 // clang-format on
 const bb_schema bb_dump_schema = BB_SCHEMA("dump", bb_dump_config, keys);
 
-// Objects that the operators' sources read; owned by the results.
+// Objects read by the operators' sources; owned by the results.
 typedef struct operands {
     bb_wafer_problem *problem;
     bb_wafer_heating heating;
-    bb_wafer_row_source *row_sources; // [supply_count], one a field and axis
+    bb_wafer_row_source *row_sources; // [row_source_count], one per field and axis
     bb_index row_source_count;
     bb_view *inputs;           // [scored], each [light_steps][cells]
-    bb_matrix_source *sources; // [scored] of the inputs
+    bb_matrix_source *sources; // [scored] sources of `inputs`
 } operands;
 
 static void release(void *object)
@@ -48,7 +48,7 @@ static void release(void *object)
     BB_RELEASE(&all);
 }
 
-// Rows from a file stay what that says they are, on the grids that they were held to.
+// Metadata of rows. Rows from a file keep the file's metadata, with the checked grids.
 static bb_status make_metadata(const bb_wafer_study *study, const bb_wafer_problem *problem,
                                bb_index field, const bb_wafer_row_source *row_source,
                                bb_matrix_metadata *out)
@@ -120,7 +120,7 @@ done:
     return status;
 }
 
-// Rows wanted in zfp without HDF5's plugin for it: refused at once, not at the end of a run.
+// Refuses zfp-compressed rows before the run if HDF5's plugin for zfp is missing.
 static bb_status require_filter(const bb_wafer_study *study, const char *names)
 {
     bb_status status = BB_OK;
@@ -176,7 +176,6 @@ done:
     return status;
 }
 
-// Problem and heating move into the results, which keep them until the file is written: the last
-// part.
+// Last part: moves problem and heating into the results, which keep them until the file is written.
 const bb_part bb_wafer_dump_part = {
     .name = "operators", .plan_lines = plan_lines, .start = start, .run = run};

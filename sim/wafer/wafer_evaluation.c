@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-// One block an axis, which `mean` owns.
+// Allocates one block per axis, owned by `mean`.
 static bb_status create_displacements(const bb_wafer_study *study, bb_index points,
                                       bb_wafer_displacements *out)
 {
@@ -30,7 +30,7 @@ static bb_status create_one(const bb_wafer_study *study, const bb_wafer_problem 
 {
     bb_status status = BB_OK;
     const int *axes = study->response.axes.items;
-    // These grow by every field and axis.
+    // Sums over fields and axes start from zero.
     out->common.encode_seconds = out->common.solve_seconds = 0.0;
     out->common.operator_bytes = out->common.fp32_bytes = out->common.flops = 0.0;
     for (bb_index a = 0; a < study->response.axes.count; ++a) {
@@ -108,18 +108,18 @@ static const char *const model_names[MODELS] = {"raw", "wafer_6", "wafer_10", "f
 static const bb_overlay_model models[MODELS] = {BB_OVERLAY_RAW, BB_OVERLAY_WAFER_6,
                                                 BB_OVERLAY_WAFER_10, BB_OVERLAY_FIELD_6};
 
-// Records of /results over points and models; scratch.
+// Context of publishing records over points and models, with scratch arrays.
 typedef struct publication {
     const bb_wafer_work *work;
     bb_index points, axes;
-    const double *x, *y, *field;           // [points], of the work
+    const double *x, *y, *field;           // [points], borrowed from the work
     double *dx, *residual_x, *residual_y;  // [points], scratch
     const char *axis_names[BB_WAFER_AXES]; // [axes]
-    const char *details[MODELS];           // of the reference: the points decide
+    const char *details[MODELS];           // from the reference, since only the points matter
     char detail[MODELS][DETAIL_BYTES];
 } publication;
 
-// Row of a pipeline.
+// Results of a pipeline.
 typedef struct pipeline_row {
     double errors[BB_WAFER_AXES]; // nm
     double live_ratio;
@@ -127,7 +127,7 @@ typedef struct pipeline_row {
     const char *states[MODELS];
 } pipeline_row;
 
-// Row of a pipeline and an axis: [points], m.
+// Displacements of a pipeline and an axis: [points], m.
 typedef struct displacement_row {
     const double *mean, *deviation, *residual, *residual_deviation;
 } displacement_row;
@@ -194,7 +194,7 @@ static const bb_output displacement_rows[] = {
 static const bb_output_table displacement_outputs = {title, NULL, "results", "pipeline, axis",
                                                      BB_OUTPUT_ROWS(displacement_rows)};
 
-// Differences of a pipeline from the reference, axis by axis.
+// Errors of a pipeline relative to the reference, axis by axis.
 static bb_status price(publication *out, const bb_wafer_evaluation *evaluation, pipeline_row *row)
 {
     bb_status status = BB_OK;
@@ -215,7 +215,7 @@ done:
     return status;
 }
 
-// The overlay itself, raw and after what a scanner corrects anyway.
+// Overlay of a pipeline, raw and after each linear correction model of a scanner.
 static bb_status correct(publication *out, const bb_wafer_evaluation *evaluation, pipeline_row *row)
 {
     bb_status status = BB_OK;
@@ -249,12 +249,12 @@ done:
     return status;
 }
 
-// Warns of failures and losses before the row of the table is read.
+// Warns about failures and losses in the log, before the table is printed.
 static void warn(const bb_wafer_study *study, const bb_wafer_evaluation *evaluation,
                  const bb_coding_report *total)
 {
     const bb_evaluation *common = &evaluation->common;
-    // Rows of the program's own are zero off the wafer; those of a file are what they are.
+    // Rows from a generator are zero outside the wafer; rows from a file may not be.
     const bool own = study->response.generator != (int)BB_GENERATOR_FILE;
     const double lost = total->underflowed / (own ? evaluation->live_values : total->values);
     if (common->outcome.kind != BB_OUTCOME_OK) {
@@ -272,7 +272,8 @@ static void warn(const bb_wafer_study *study, const bb_wafer_evaluation *evaluat
     }
 }
 
-// Members that all experiments have: bytes, values and seconds over the axes, errors of u.
+// Fills the members common to all experiments: bytes, values and seconds over the axes, errors of
+// u.
 static void sum_up(const bb_wafer_study *study, bb_wafer_evaluation *evaluation)
 {
     const bb_list *axes = &study->response.axes;
@@ -336,9 +337,9 @@ done:
     return status;
 }
 
-// Overlay error of a pipeline is |mean| + 3 sigma of its displacement minus the reference's; the
-// quantity of interest is u over x and y, all scored points and steps, its error
-// ||u - u_ref|| / ||u_ref||.
+// Writes the scores. Overlay error of a pipeline: |mean| + 3 sigma of its displacement minus the
+// reference's. Quantity of interest: u over x and y, all scored points and steps, with error ||u -
+// u_ref|| / ||u_ref||.
 static bb_status run(void *all, bb_results *results)
 {
     static const char *const names[BB_WAFER_AXES] = {"x", "y", "z"};
@@ -364,7 +365,7 @@ done:
     return status;
 }
 
-// Displacements and residuals with their deviations, and places of the points.
+// Bytes of displacements and residuals with their deviations, and of point positions.
 static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)
 {
     const bb_wafer_study *study = all;
@@ -382,7 +383,7 @@ const bb_part bb_wafer_evaluation_part = {
                           &displacement_outputs),
 };
 
-// Losses of storage, by pipeline and axis.
+// Publishes the storage losses by pipeline and axis.
 static bb_status publish_coding(void *all, bb_results *results)
 {
     bb_status status = BB_OK;

@@ -35,8 +35,8 @@ static const bb_part kernels = {
     .outputs = BB_OUTPUTS(&bb_kernel_ledger_axes, &bb_kernel_ledger_outputs),
 };
 
-// In the order in which they run and are listed: scores first, which write the axes of /results,
-// operators last, which take problem and heating.
+// Order of running and listing: scores first, because they write the axes of /results; operators
+// last, because they take ownership of problem and heating.
 const bb_part *const bb_wafer_parts[] = {
     &bb_wafer_product_part,
     &bb_wafer_evaluation_part,
@@ -45,7 +45,7 @@ const bb_part *const bb_wafer_parts[] = {
     &bb_lot_overlay_part,
     &bb_wafer_view_part,
     &bb_wafer_coding_part,
-    &kernels, // above
+    &kernels, // defined above
     &bb_wafer_search_part,
     &bb_wafer_chain_part,
     &bb_wafer_certificate_part,

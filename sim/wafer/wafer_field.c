@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-// The reference's windows of a wafer: [light_steps][window_points].
+// Windows of the reference on a wafer: [light_steps][window_points].
 static double *reference_windows(const bb_wafer_pass *pass, const bb_field_job *work)
 {
     const bb_index first = pass->repeats ? work->matrix * pass->heating->scored_wafers : 0;
@@ -17,19 +17,19 @@ static double *reference_windows(const bb_wafer_pass *pass, const bb_field_job *
            (first + work->wafer) * pass->heating->light_steps * pass->problem->slit.window_points;
 }
 
-// Where a task's windows are kept, in the same order.
+// Destination of a task's windows, in the same layout.
 static double *kept_windows(const bb_wafer_pass *pass, const bb_field_job *work)
 {
     return bb_wafer_field_is_truth(pass, work) ? reference_windows(pass, work) : pass->windows;
 }
 
-// First row of the window of a step.
+// First row of a step's window.
 static bb_index window_row(const bb_wafer_pass *pass, const bb_field_job *work, bb_index step)
 {
     return pass->problem->dwells[work->field]->offset[step] * pass->problem->slit.columns;
 }
 
-// Error of u at the scored points that get dose in this step.
+// Adds the error of u at the scored points that receive dose in this step.
 static void compare(bb_wafer_pass *pass, const bb_field_job *work, bb_index step,
                     const double *window)
 {
@@ -45,7 +45,7 @@ static void compare(bb_wafer_pass *pass, const bb_field_job *work, bb_index step
     }
 }
 
-// Whether all light steps of a wafer are multiplied at once, on the GPU.
+// Whether the GPU multiplies all light steps of a wafer at once.
 static bool is_multiplied_there(const bb_wafer_pass *pass, const bb_field_job *work)
 {
     return pass->gpu.device != NULL && work->evaluation->common.device == BB_DEVICE_CUDA;
@@ -64,7 +64,7 @@ done:
     return status;
 }
 
-// One light step: a window of displacements in the unit of the rows.
+// Multiplies one light step: a window of displacements in the unit of the rows.
 static bb_status multiply_step(bb_wafer_pass *pass, bb_coded_operator *operation,
                                const bb_field_job *work, bb_index step)
 {
@@ -91,7 +91,7 @@ done:
     return status;
 }
 
-// Windows of all steps against the bounds of their rows.
+// Compares the windows of all steps with the bounds of their rows.
 static bb_status certify(bb_wafer_pass *pass, const bb_field_job *work)
 {
     const bb_index input = work->wafer * pass->heating->scored_count + work->field;
@@ -110,7 +110,7 @@ static bb_status certify(bb_wafer_pass *pass, const bb_field_job *work)
     return bb_wafer_certificate_check(&certificate, &work->evaluation->certificate[work->axis]);
 }
 
-// Means and deviations of a dwell into arrays from its first point on.
+// Copies means and deviations of a dwell to arrays that start at its first point.
 static void store(const bb_dwell *dwell, double *mean, double *deviation)
 {
     for (bb_index i = 0; i < dwell->count; ++i) {
@@ -119,8 +119,9 @@ static void store(const bb_dwell *dwell, double *mean, double *deviation)
     }
 }
 
-// Feed-forward residual of a pipeline in one field and axis, with its delivery.
-// Exposures count back from the last wafer, whose draws are those of a lone one.
+// Scores the feed-forward residual of a pipeline in one field and axis, with its delivery.
+// Exposures are counted back from the last wafer, so that its random draws are those of a single
+// wafer.
 static bb_status score_residual(bb_wafer_pass *pass, const bb_field_job *work)
 {
     bb_status status = BB_OK;
@@ -144,7 +145,7 @@ done:
     return status;
 }
 
-// All light steps of a task.
+// Multiplies all light steps of a task.
 static bb_status apply_steps(bb_wafer_pass *pass, bb_coded_operator *operation,
                              const bb_field_job *work)
 {
@@ -186,7 +187,7 @@ done:
     return status;
 }
 
-// All products of a field, axis and wafer once more, for their joules.
+// Repeats all products of a field, axis and wafer for an energy measurement.
 typedef struct repetition {
     const bb_wafer_pass *pass;
     bb_coded_operator *operation;
@@ -227,7 +228,7 @@ done:
     return status;
 }
 
-// Coded rows serve every scored wafer.
+// Applies encoded rows to every scored wafer.
 static bb_status apply(bb_wafer_pass *pass, bb_field_coded *coded, bb_field_job work)
 {
     bb_status status = BB_OK;
@@ -248,7 +249,7 @@ done:
     return status;
 }
 
-// A product of exact rows, nothing coded: by the reference's operator where it is kept.
+// Multiplies exact rows without encoding, with the reference's operator if it is kept.
 static bb_status run_exact(bb_wafer_pass *pass, bb_field_rows *rows, bb_field_job work)
 {
     bb_status status = BB_OK;
@@ -266,7 +267,7 @@ done:
     return status;
 }
 
-// One draw of a pipeline: coded, applied, dropped. One that does not hold its tolerance in one
+// Encodes, applies and frees one draw of a pipeline. A pipeline that misses its tolerance in one
 // field or axis has no displacements in any.
 static bb_status run_draw(bb_wafer_pass *pass, bb_field_rows *rows, bb_field_job work)
 {
@@ -279,7 +280,7 @@ static bb_status run_draw(bb_wafer_pass *pass, bb_field_rows *rows, bb_field_job
     if (work.exact) {
         return run_exact(pass, rows, work);
     }
-    if (isnan(evaluation->live_values)) { // it was not held in a field before
+    if (isnan(evaluation->live_values)) { // tolerance missed in an earlier field
         return BB_OK;
     }
     if (!bb_codec_supports_tolerance(&work.pipeline->storage, rows->range,
@@ -295,7 +296,7 @@ done:
     return status;
 }
 
-// Every draw of a task but the truth.
+// Runs every draw of a task except the truth.
 static bb_status run_task(bb_wafer_pass *pass, const bb_wafer_task *task, bb_field_rows *rows,
                           bb_field_rows *narrow, bb_field_job work)
 {
@@ -317,7 +318,8 @@ done:
     return status;
 }
 
-// One field and axis. `work` is the reference's, without an evaluation where it is known already.
+// Runs one field and axis. `work` belongs to the reference; it has no evaluation if the reference
+// is already known.
 bb_status bb_wafer_field_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_index count,
                              bb_field_job work)
 {
@@ -338,11 +340,11 @@ bb_status bb_wafer_field_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb
     for (bb_index t = 0; t < count; ++t) {
         exact = exact || tasks[t].exact;
     }
-    if (!exact) { // tasks have the room
+    if (!exact) { // frees memory for the tasks
         bb_coded_operator_destroy(&rows.reference.operation);
     }
     for (bb_index t = 0; t < count; ++t) {
-        bb_log_progress_within(t + 1, count + 1); // the exact rows are made
+        bb_log_progress_within(t + 1, count + 1); // step 0 was the computation of the exact rows
         BB_TRY(run_task(pass, &tasks[t], &rows, &narrow, work));
     }
 done:

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Contribution of a field and axis to the evaluations of a pass, kept apart so that the sums are
-// the same whichever GPU or process computed it.
+// Contribution of a field and axis to the evaluations of a pass, stored separately so that the sums
+// do not depend on the GPU or process that computed it.
 #include "core/memory.h"
 #include "core/team.h"
 #include "sim/wafer/wafer_field.h"
 
 #include <math.h>
 
-// Takes those numbers of an evaluation and an axis out and leaves zeros, so that the next numbers
-// are a part by itself; of one that does not hold they stay.
+// Moves the sums of an evaluation and an axis to `out` and sets them to zero, so that the next sums
+// form a separate part. Sums of a pipeline that misses its tolerance are copied and stay.
 static bb_status take_part(bb_wafer_evaluation *evaluation, int axis, bb_field_part *out)
 {
     bb_status status = BB_OK;
@@ -40,7 +40,7 @@ done:
     return status;
 }
 
-// Adds a part, or takes all from an evaluation of `points` points a wafer where one does not hold.
+// Adds a part. If either misses its tolerance, unsets the evaluation of `points` points a wafer.
 static void add_numbers(const bb_field_part *part, int axis, bb_index points,
                         bb_wafer_evaluation *evaluation)
 {
@@ -63,15 +63,15 @@ static void add_numbers(const bb_field_part *part, int axis, bb_index points,
     }
 }
 
-// A part and the displacements of its points go from process `root` to all, who have made `part` by
-// take_part. Collective.
+// Sends a part and the displacements of its points from process `root` to all, which have created
+// `part` with take_part. Collective.
 static bb_status share_part(const bb_wafer_pass *pass, const bb_field_job *work, int root,
                             bb_wafer_evaluation *evaluation, bb_field_part *part)
 {
     bb_status status = BB_OK;
     const bb_team *team = bb_team_joined();
     const size_t bytes = (size_t)pass->problem->dwells[work->field]->count * sizeof(double);
-    double *squares = part->squares; // of this process
+    double *squares = part->squares; // buffer of this process
     BB_TRY(team->broadcast(root, part, sizeof *part));
     part->squares = squares;
     BB_TRY(team->broadcast(root, squares, 2 * (size_t)evaluation->wafer_count * sizeof *squares));
@@ -153,7 +153,7 @@ done:
     return status;
 }
 
-// Adds the part of a field and axis, which process `owner` has, to all evaluations.
+// Adds the part of a field and axis, computed by process `owner`, to all evaluations.
 bb_status bb_field_parts_add(const bb_wafer_pass *pass, const bb_field_job *work, int owner,
                              bb_field_parts *list)
 {

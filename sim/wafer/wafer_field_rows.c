@@ -91,14 +91,14 @@ bb_status bb_wafer_field_download_matrix(const bb_wafer_pass *pass, const bb_fie
         BB_TRY(bb_product_coding_encode(pass->reference, &exact, &layout, &report, NULL,
                                         &rows->matrix));
         double *copy = rows->copy.data;
-        BB_RELEASE(&copy); // everything is coded from the matrix now
+        BB_RELEASE(&copy); // all pipelines encode from the matrix now
         rows->copy = (bb_view){0};
     }
 done:
     return status;
 }
 
-// Whether a draw is coded on the GPU.
+// Whether a draw is encoded on the GPU.
 static bool is_coded_there(const bb_wafer_pass *pass, const bb_field_job *work,
                            const bb_field_rows *rows)
 {

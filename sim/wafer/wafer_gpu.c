@@ -3,7 +3,7 @@
 #include "core/thread.h"
 #include "sim/wafer/wafer_work.h"
 
-// Inputs start at multiples of 16 bytes (bb_coded_operator_queue).
+// Inputs are aligned to 16 bytes (bb_coded_operator_queue).
 enum { ALIGNED = 4 };
 
 static bb_index stride_of(bb_index cells)
@@ -55,7 +55,7 @@ bb_need bb_wafer_gpu_need(const bb_wafer_study *study, double nodes, double poin
 {
     const bb_wafer_config physics = bb_wafer_study_physics(study);
     const double steps = (double)study->scan.light_steps;
-    const bb_need own = {.host_bytes = steps * cells * sizeof(float) + 0x1p26, // of the transfer
+    const bb_need own = {.host_bytes = steps * cells * sizeof(float) + 0x1p26, // transfer buffers
                          .device_bytes = points * cells * sizeof(double) +
                                          steps * cells * (sizeof(double) + sizeof(float)) +
                                          steps * window * sizeof(double)};
@@ -83,7 +83,7 @@ bb_status bb_wafer_gpu_upload_inputs(bb_wafer_gpu *gpu, const double *inputs, bb
 {
     bb_status status = BB_OK;
     narrowing work = {inputs, gpu->narrowed, cells, gpu->stride};
-    const bb_index pieces = cells == gpu->stride ? 1 : gpu->steps; // without gaps: at once
+    const bb_index pieces = cells == gpu->stride ? 1 : gpu->steps; // no gaps: one copy
     const size_t bytes = (size_t)(gpu->steps / pieces * cells) * sizeof *inputs;
     if (gpu->inputs == inputs) {
         return BB_OK;
@@ -101,7 +101,7 @@ done:
     return status;
 }
 
-// Products of all light steps, queued.
+// Queued products of all light steps.
 typedef struct multiplication {
     const bb_wafer_gpu *gpu;
     bb_coded_operator *operation;

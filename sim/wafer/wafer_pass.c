@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A way through the response rows of a wafer study: those of one field and axis are made once, in
-// the reference's fp64, and every pipeline at work encodes from there, computes its displacements
-// and drops them, so that memory holds two matrices at most.
+// Pass through the response rows of a wafer study. The rows of one field and axis are generated
+// once, in the reference's fp64. Every pipeline of the pass encodes them, computes its
+// displacements and frees them, so that memory holds at most two matrices.
 //
-// A study that searches goes that way several times. The reference is computed the first time, and
-// its displacements are kept for the pipelines that come later.
+// A study with searches makes several passes. The first computes the reference; its displacements
+// are stored for the pipelines of later passes.
 //
-// Increment of an evaluation by one field and axis. Fields are dealt over the processes of a team
-// (core/team.h), and the increments are added in their order by all: so the sums are those of one
-// process, which adds the same parts.
+// Increment of an evaluation by one field and axis: fields are distributed over the processes of a
+// team (core/team.h), and every process adds the increments in field order. The sums are therefore
+// identical to those of one process, which adds the same increments.
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/team.h"
@@ -28,13 +28,13 @@ static bb_status take_norms(void *context, bb_index index)
     return BB_OK;
 }
 
-// Displacements of a field, axis and wafer.
+// Number of window values of a field, axis and wafer.
 static bb_index window_values(const bb_wafer_problem *problem)
 {
     return problem->scan->light_steps * problem->slit.window_points;
 }
 
-// Room that each GPU has for itself.
+// Allocates the buffers of one GPU.
 static bb_status take_room(bb_wafer_pass *pass)
 {
     bb_status status = BB_OK;
@@ -57,7 +57,7 @@ static void release_room(bb_wafer_pass *pass)
     bb_wafer_gpu_release(&pass->gpu);
 }
 
-// A pass by another GPU: inputs are shared, outputs and workspaces are its own.
+// Opens a pass on another GPU: inputs are shared, outputs and workspaces are its own.
 static bb_status open_other(const bb_wafer_pass *pass, bb_index ordinal, bb_wafer_pass *out)
 {
     bb_status status = BB_OK;
@@ -97,7 +97,7 @@ static void release_other(const bb_wafer_pass *pass, bb_wafer_pass *other)
     }
 }
 
-// Energies are counted one GPU at a time, and processes have one each.
+// Energy measurements use one GPU at a time, and each process of a team has one GPU.
 static bb_status open_others(bb_wafer_pass *pass)
 {
     bb_status status = BB_OK;
@@ -119,7 +119,7 @@ done:
     return status;
 }
 
-// Rows are made where the reference computes, if they can be.
+// Generates rows on the device of the reference if possible.
 static bb_status open_gpu(bb_wafer_work *work, bb_wafer_pass *out)
 {
     bb_status status = BB_OK;
@@ -174,7 +174,7 @@ void bb_wafer_pass_release(bb_wafer_pass *pass)
     release_room(pass);
 }
 
-// A field and axis of the pass: `work` of the one before goes on to it.
+// Advances `work` to field and axis number `matrix`.
 static void go_on(const bb_wafer_pass *pass, bb_index matrix, bb_field_job *work)
 {
     const bb_index fields = pass->problem->scored_count;
@@ -186,20 +186,20 @@ static void go_on(const bb_wafer_pass *pass, bb_index matrix, bb_field_job *work
         work->field == 0 ? 0 : work->first_point + pass->problem->dwells[before]->count;
 }
 
-// Share of another GPU in a pass: copies of the tasks, whose evaluations grow by themselves and
-// place displacements in the arrays of all.
+// Share of another GPU in a pass: copies of the tasks, with separate sums; displacements go to the
+// shared arrays.
 typedef struct lane {
     bb_wafer_pass *pass;
     bb_index count;
     bb_wafer_task *tasks;             // [count]
     bb_wafer_evaluation *evaluations; // [count]
-    bb_field_parts list;              // of those; parts are all lanes'
+    bb_field_parts list;              // evaluations of `tasks`; its parts are shared by all lanes
     bb_field_job work;
-    bb_index threads; // in addition to those of the first GPU, which has all
+    bb_index threads; // threads of this lane besides its own; the first GPU can use all
     bb_side_thread *thread;
 } lane;
 
-// Without the displacements, which the evaluation that is copied owns.
+// Copies an evaluation without its displacements, which stay owned by the original.
 static bb_status copy_numbers(const bb_wafer_evaluation *evaluation, bb_wafer_evaluation *out)
 {
     bb_status status = BB_OK;
@@ -231,7 +231,7 @@ static void release_lanes(bb_index count, lane *lanes)
         for (bb_index t = 0; lanes[i].evaluations != NULL && t < lanes[i].count; ++t) {
             release_numbers(&lanes[i].evaluations[t]);
         }
-        lanes[i].list.part_count = 0; // parts are the pass's
+        lanes[i].list.part_count = 0; // the pass owns the parts
         lanes[i].list.parts = NULL;
         bb_field_parts_release(&lanes[i].list);
         BB_RELEASE(&lanes[i].tasks);
@@ -281,7 +281,7 @@ done:
     return status;
 }
 
-// Consecutive fields and axes, one by each GPU: `works` [together].
+// Runs consecutive fields and axes, one per GPU: `works` [together].
 static bb_status run_round(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_index count,
                            const bb_field_job *works, bb_index together, lane *lanes,
                            bb_field_parts *list)
@@ -297,7 +297,7 @@ static bb_status run_round(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_i
     BB_TRY(bb_field_parts_run(pass, tasks, count, works[0], list));
 done:
     for (bb_index i = 1; i < together; ++i) {
-        bb_status_record record; // the first failure is returned
+        bb_status_record record; // keeps the first failure
         bb_status_save(&record);
         const bb_status joined = bb_side_thread_join(&lanes[i - 1].thread);
         if (joined != BB_OK && status != BB_OK) {
@@ -308,7 +308,7 @@ done:
     return status;
 }
 
-// Consecutive fields and axes from `matrix` on: `work` goes on to the last.
+// Lists `count` consecutive fields and axes from `matrix` on; `work` advances to the last.
 static void list_round(const bb_wafer_pass *pass, bb_index matrix, bb_index count,
                        bb_field_job *work, bb_field_job *works)
 {
@@ -324,7 +324,7 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
     enum { MOST = BB_WAFER_GPUS };
     const bb_team *team = bb_team_joined();
     const bb_index matrices = pass->study->response.axes.count * pass->problem->scored_count;
-    bb_restart *restart = team->size > 1 ? NULL : pass->restart; // else parts are all over
+    bb_restart *restart = team->size > 1 ? NULL : pass->restart; // a team's parts are distributed
     const char *doing = pass->referred ? "searching" : "computing";
     bb_field_job work = {.pipeline = pass->reference, .evaluation = truth_of(pass, tasks, count)};
     bb_field_job works[MOST] = {work};
@@ -338,12 +338,12 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
         pass->study, pass->problem->point_count, list.count, list.items, 0, matrices};
     BB_TRY(bb_wafer_products_load(restart, &products));
     BB_TRY(BB_ZEROED(pass->other_count, &lanes));
-    pass->gpu.inputs = NULL; // narrow ones may be others by now
+    pass->gpu.inputs = NULL; // the address of narrow inputs may be reused for others
     for (bb_index i = 0; i < pass->other_count; ++i) {
         pass->others[i].gpu.inputs = NULL;
         BB_TRY(make_lane(&pass->others[i], tasks, count, &list, &lanes[i]));
     }
-    // Other devices serve one thread.
+    // Other devices are used by one thread only.
     const bb_index together = bb_field_parts_are_cuda(&list) ? 1 + pass->other_count : 1;
     for (bb_index matrix = 0, taken = 0; matrix < matrices; matrix += taken) {
         if (matrix < products.done) {

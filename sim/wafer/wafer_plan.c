@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory and time of a wafer study, from its configuration alone.
+// Memory and time of a wafer study, computed from its configuration alone.
 #include "core/memory.h"
 #include "physics/wafer/heat/bare_clamp.h"
 #include "physics/wafer/heat/heat_sizes.h"
@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-// Rows of one field along every axis.
+// Cost of the rows of one field along every axis.
 static bb_need rows_need(const bb_wafer_study *study, const bb_wafer_extent *span)
 {
     const bb_wafer_config physics = bb_wafer_study_physics(study);
@@ -91,8 +91,8 @@ done:
     return status;
 }
 
-// Problem, inputs of the light steps, and of every draw displacements and residuals with their
-// deviations.
+// Memory of the problem, the inputs of the light steps, and displacements and residuals with their
+// deviations for every draw.
 static bb_need kept_need(const bb_wafer_study *study, const bb_wafer_extent *span)
 {
     const double steps = span->scored * (double)study->scan.light_steps;
@@ -103,7 +103,7 @@ static bb_need kept_need(const bb_wafer_study *study, const bb_wafer_extent *spa
     kept.host_bytes += sizeof(double) * span->scored_wafers * (inputs + placed);
     if (span->searches) {
         kept.host_bytes += sizeof(double) * span->matrices * span->scored_wafers *
-                           (double)study->scan.light_steps * span->window; // of the reference
+                           (double)study->scan.light_steps * span->window; // reference
     }
     return kept;
 }
@@ -122,14 +122,14 @@ bb_status bb_wafer_experiment_plan(const void *asked, const bb_run_options *opti
     BB_TRY(bb_wafer_problem_check_fields(&physics));
     BB_TRY(measure(&study, (double)options->threads, &span));
     span.dump = options->dump;
-    span.device = study.common.device; // loops are on cuda whatever their size
+    span.device = study.common.device; // real-time loops use cuda for any matrix size
     study.common.device = device_of(&study, &span);
     BB_TRY(bb_wafer_extent_list(&study, &span));
     BB_TRY(bb_wafer_extent_count_inputs(&study, &span.input_sets));
     BB_TRY(bb_parts_need(bb_wafer_parts, &span.tried, &span, kept_need(&study, &span), &work));
     const bb_need kept = kept_need(&study, &span);
     const bb_need inputs = {.host_bytes = kept.host_bytes - span.held.host_bytes};
-    const bb_need beside = bb_need_together(span.making, inputs); // what rows come from, and heat
+    const bb_need beside = bb_need_together(span.making, inputs); // problem of the rows, and heat
     bb_plan_set(plan, bb_need_together(start, bb_need_in_turn(beside, work)));
     BB_TRY(bb_parts_plan_lines(bb_wafer_parts, &study, &span, plan));
 done:
@@ -174,7 +174,7 @@ bb_status bb_wafer_extent_list(const bb_wafer_study *study, bb_wafer_extent *out
         if (searched == 0) {
             out->pipelines[count++] = asked[p];
         }
-        stage_passes = stages ? BB_STAGE_SEARCH_TRIALS + 1.0 : stage_passes; // and of what is found
+        stage_passes = stages ? BB_STAGE_SEARCH_TRIALS + 1.0 : stage_passes; // and the result
         out->held_draws +=
             stages || bb_product_pipeline_narrows(&asked[p]) ? BB_CHAIN_STAGES + 1.0 : 0.0;
         out->searches = out->searches || searched > 0;
@@ -210,14 +210,14 @@ static bb_status list_search(const bb_wafer_study *study, const bb_product_pipel
         most = those > most ? those : most;
         bytes = fmax(bytes, bb_codec_bytes_per_value(&last));
     }
-    most += stages > 0 ? BB_STAGE_SEARCH_TRIALS + 1 : 0; // the last of each stage alone
+    most += stages > 0 ? BB_STAGE_SEARCH_TRIALS + 1 : 0; // final pass with each stage alone
     return bb_plan_add(plan, pipeline->name,
                        "max_loss %g nm, up to %d trials along %td ladders in %d passes, operator "
                        "at most %.1f MB",
                        pipeline->max_loss, trials, count + stages, most, 1e-6 * bytes * values);
 }
 
-// Whether a plan has rows made on a GPU (wafer_pass.c).
+// Whether a plan generates rows on a GPU (wafer_pass.c).
 static bool has_rows_there(const bb_wafer_study *study)
 {
     const bb_wafer_config physics = bb_wafer_study_physics(study);
@@ -261,13 +261,13 @@ static bool is_coded_there(const bb_wafer_study *study, const bb_product_pipelin
            bb_product_pipeline_device(pipeline, study->common.device) == BB_DEVICE_CUDA;
 }
 
-// A draw of a field and axis that is coded, multiplied and scored from rows on a GPU.
+// Cost of a draw of a field and axis that is encoded, multiplied and scored from rows on a GPU.
 static bb_need need_there(const bb_wafer_study *study, const bb_wafer_extent *span,
                           const bb_product_pipeline *pipeline)
 {
-    static const double coded_per_second = 5.0e10; // values
-    static const double bytes_per_second = 2.5e12; // of products
-    static const double scored_per_second = 3.0e6; // displacements, by one core
+    static const double coded_per_second = 5.0e10; // encoded values
+    static const double bytes_per_second = 2.5e12; // bytes read by products
+    static const double scored_per_second = 3.0e6; // displacements scored by one core
     const double windows = span->scored_wafers * (double)study->scan.light_steps;
     bb_need need = bb_need_together(
         bb_coded_operator_need(&pipeline->storage, span->points, span->cells, BB_DEVICE_CUDA),
@@ -280,7 +280,7 @@ static bb_need need_there(const bb_wafer_study *study, const bb_wafer_extent *sp
     return need;
 }
 
-// A draw that is coded on the host: `exact` is the matrix in fp64 that it is coded from.
+// Cost of a draw encoded on the host; `exact` is its fp64 source matrix.
 static bb_need need_here(const bb_wafer_study *study, const bb_wafer_extent *span,
                          const bb_product_pipeline *pipeline, const bb_need *exact, double batch)
 {
@@ -293,13 +293,13 @@ static bb_need need_here(const bb_wafer_study *study, const bb_wafer_extent *spa
     return exact == NULL ? work : bb_need_together(*exact, work);
 }
 
-// Rows of a field and axis on a GPU.
+// Cost of the rows of a field and axis on a GPU.
 static bb_need need_rows_there(const bb_wafer_study *study, const bb_wafer_extent *span)
 {
-    static const double entries_per_second = 2.0e9; // of the coupled plate, others are faster
+    static const double entries_per_second = 2.0e9; // coupled plate; other generators are faster
     bb_need need = bb_wafer_gpu_need(study, span->nodes, span->points, span->cells, span->window);
     need.seconds = span->matrices * span->passes * span->points * span->cells / entries_per_second;
-    if (bb_wafer_chain_part.wanted(study)) { // whose products of exact rows take the reference's
+    if (bb_wafer_chain_part.wanted(study)) { // products of exact rows use the reference's operator
         const bb_product_pipeline *pipelines = study->pipelines.items;
         const bb_index reference = bb_product_pipelines_reference(&study->pipelines);
         need = bb_need_together(need,
@@ -309,9 +309,9 @@ static bb_need need_rows_there(const bb_wafer_study *study, const bb_wafer_exten
     return need;
 }
 
-// A matrix in the reference's fp64, made of rows that come in batches, and one candidate beside it
-// at a time; each is applied to the inputs of its field on every scored wafer. The generator of the
-// rows keeps its workspaces for the next.
+// Cost of a matrix in the reference's fp64, generated in batches of rows, and of one candidate at a
+// time; each is applied to the inputs of its field on every scored wafer. The generator's
+// workspaces are kept for the next field.
 static bb_status need_product(const void *all, const void *extent, bb_need *out)
 {
     const bb_wafer_study *study = all;
@@ -345,7 +345,7 @@ static bb_status check_product(const void *all, const bb_config *config, bb_prob
     return bb_product_pipelines_check(&study->pipelines, study->common.device, config, problems);
 }
 
-// Pipelines: their storages and products.
+// Part for the pipelines: their storages and products.
 const bb_part bb_wafer_product_part = {
     .name = "product",
     .check = check_product,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Requirements of a wafer study on a machine, for its plan: Figure 3 of Bamakhrama et al. (2019)
-// from the study's own sizes, and the schedule of Table 1 for a machine whose rates the user gives.
+// for the study's sizes, and the schedule of Table 1 for the rates given by the user.
 #include "physics/wafer/requirements.h"
 #include "sim/wafer/wafer_work.h"
 
@@ -82,8 +82,8 @@ done:
     return status;
 }
 
-// As printed and as corrected, and the schedule without and with compression as far as rates are
-// given.
+// Lists the requirements with the equations as printed and as corrected, and the schedules without
+// and with compression if rates are given.
 static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)
 {
     bb_status status = BB_OK;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact restart of a wafer study. While it is heated, everything that the next step reads and all
-// that was kept goes into a checkpoint at the end of a step. Afterwards the results of the fields
-// and axes that are multiplied do, without the heat, which is made again on the way back: its
-// inputs are gigabytes. Either comes back to the same bits.
+// Exact restart of a wafer study. During heating, a checkpoint at the end of a step stores the full
+// state and all results so far. During the products, a checkpoint stores the results of finished
+// fields and axes; the heat, whose inputs are gigabytes, is recomputed on restart. Both restarts
+// give identical bits.
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/team.h"
@@ -26,13 +26,13 @@ bb_status bb_wafer_heating_subject(const bb_wafer_study *study, bb_text *out)
     BB_TRY(bb_subject_write(&bb_wafer_study_schema, study, others, out));
     BB_TRY(bb_text_add(out, "response:\n  grid: {columns: %td, rows: %td}\n",
                        study->response.grid.columns, study->response.grid.rows));
-    // Inputs have a second block where rows take one.
+    // With a thermal moment the inputs have a second block.
     if (study->mesh.through_thickness == (int)BB_THROUGH_TWO_MODE) {
         BB_TRY(bb_text_add(out, "  moment: %d\n",
                            study->response.generator == (int)BB_GENERATOR_PLATE ||
                                study->response.generator == (int)BB_GENERATOR_FILE));
     }
-    // Of metrology only the time on the clamp before the first exposure affects the heat.
+    // In metrology only the time on the clamp before the first exposure affects the heat.
     BB_TRY(bb_text_add(out, "metrology:\n  alignment_s: %.17g\n", study->metrology.alignment_s));
 done:
     return status;
@@ -65,7 +65,7 @@ done:
     return status;
 }
 
-// Light steps whose inputs are kept by then.
+// Number of light steps whose inputs are stored so far.
 static bb_index kept_steps(const bb_heating_place *place, const bb_wafer_heating *heating,
                            const bb_wafer_problem *problem)
 {
@@ -81,7 +81,7 @@ static bb_index kept_steps(const bb_heating_place *place, const bb_wafer_heating
     return kept;
 }
 
-// Pieces that determine the sizes of the others.
+// Lists the pieces that determine the sizes of the others.
 static void list_head(const bb_heating_place *place, const bb_heat_simulation *simulation,
                       const bb_wafer_heating *heating, bb_store_piece out[HEAD])
 {
@@ -90,7 +90,7 @@ static void list_head(const bb_heating_place *place, const bb_heat_simulation *s
     out[2] = (bb_store_piece){&heating->probes.taken, sizeof heating->probes.taken};
 }
 
-// Pieces saved in addition to the state.
+// Lists the pieces saved in addition to the state.
 static void list_rest(const bb_heating_place *place, const bb_wafer_problem *problem,
                       const bb_wafer_heating *heating, bb_store_piece out[REST])
 {
@@ -117,7 +117,7 @@ bb_status bb_wafer_heating_save(bb_restart *restart, bool now, const bb_heating_
     bb_status status = BB_OK;
     const bb_index state_bytes = simulation->problem->thermal->size * (bb_index)sizeof(double);
     bb_store_piece pieces[HEAD + 1 + REST];
-    if (!bb_restart_is_due(restart, now) || restart->resumed != NULL) { // that of products stays
+    if (!bb_restart_is_due(restart, now) || restart->resumed != NULL) { // not over products
         goto done;
     }
     list_head(place, simulation, heating, pieces);
@@ -151,7 +151,7 @@ bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
                                 bool *heated)
 {
     bb_status status = BB_OK;
-    bb_store_piece pieces[REST]; // of heating's own arrays
+    bb_store_piece pieces[REST]; // point to the arrays of `heating`
     double *state = NULL;
     const bb_index size = simulation->problem->thermal->size;
     list_head(place, simulation, heating, pieces);
@@ -180,7 +180,7 @@ done:
     return status;
 }
 
-// Heads a checkpoint of products: pieces of no heat.
+// Lists the head of a checkpoint of products, which has no heat.
 static void list_no_heat(bb_store_piece out[HEAD])
 {
     static const bb_heating_place none = {.wafer = NO_WAFER};
@@ -191,13 +191,13 @@ static void list_no_heat(bb_store_piece out[HEAD])
     out[2] = (bb_store_piece){&taken, sizeof taken};
 }
 
-// All that decides the results of products, beside the heat: the study, and where it computes.
+// Keys that determine the results of products besides the heat: the study, and the devices.
 static bb_status products_subject(const bb_wafer_products *products, bb_text *out)
 {
     static const char *const others[] = {"title", "device", "realtime", "dump", "machine", NULL};
     bb_status status = BB_OK;
     bb_wafer_study study = *products->study;
-    study.response.gpus = 1; // any number has the same bits
+    study.response.gpus = 1; // results are bit-identical for any number of GPUs
     BB_TRY(bb_subject_write(&bb_wafer_study_schema, &study, others, out));
     BB_TRY(bb_text_add(out, "energy: %d\n", bb_energy_is_enabled()));
     for (bb_index i = 0; i < products->count; ++i) {
@@ -208,7 +208,7 @@ done:
     return status;
 }
 
-// Everything of an evaluation; returns the number of its pieces.
+// Lists all arrays of an evaluation and returns their number.
 static bb_index list_evaluation(const bb_wafer_products *products, bb_wafer_evaluation *evaluation,
                                 bb_store_piece *out)
 {
@@ -239,7 +239,7 @@ static bb_status list_products(bb_wafer_products *products, bb_store_piece **out
     const bb_index each = 4 + products->items[0]->wafer_count * (2 + BB_WAFER_AXES);
     BB_TRY(BB_ALLOCATE(HEAD + 2 + products->count * each, out));
     list_no_heat(*out);
-    *count = HEAD + 2; // subject and place are the caller's
+    *count = HEAD + 2; // the caller writes subject and place
     for (bb_index i = 0; i < products->count; ++i) {
         *count += list_evaluation(products, products->items[i], *out + *count);
     }

@@ -25,7 +25,8 @@ void bb_wafer_rows_name(int axis, bb_index field, char out[BB_WAFER_OPERATOR_NAM
 
 enum { GROUPS = 4, MOST_KEYS = 10 };
 
-// Keys that decide rows. The generator is not among them: a study that reads rows has `file`.
+// Keys that determine the rows. The generator is not included, because a study that reads rows has
+// `file`.
 static const struct {
     const char *group;
     const char *keys[MOST_KEYS];
@@ -92,9 +93,9 @@ done:
     return status;
 }
 
-// Rows in a file against the study that reads them for scored field `index`, as far as the file
-// describes them: other grids are refused, other keys are a warning that names them, where it
-// `warns`.
+// Checks the metadata of a row file against scored field `index` of the study, as far as the file
+// describes its rows. Other grids are refused; other differing keys are named in a warning if
+// `warns` is true.
 static bb_status check_metadata(const bb_wafer_study *study, const bb_wafer_problem *problem,
                                 bb_index index, const bb_matrix_place *place,
                                 const bb_matrix_metadata *metadata, bool warns)
@@ -122,7 +123,7 @@ done:
     return status;
 }
 
-// With `header` no value is read and no warning printed.
+// Opens a row file. With `header` only its description is checked, without values or warnings.
 static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *problem,
                            bb_index index, int axis, bool header, bb_wafer_row_source *out)
 {
@@ -158,7 +159,7 @@ done:
     return status;
 }
 
-// Keys that rows do not depend on: how the wafer is heated, what is done with rows, and words.
+// Keys without influence on rows: heating, use of the rows, and texts.
 static const char *const others[] = {"title",  "device",   "pipelines", "wafers",  "hood",
                                      "probes", "realtime", "dump",      "machine", NULL};
 
@@ -187,7 +188,8 @@ static bb_status load_rows(void *context, bb_index begin, bb_index end)
                               bb_view_matrix(work->values + begin * columns, end - begin, columns));
 }
 
-// Rows that another study left, or that this one leaves, where there is room for them.
+// Reuses rows of an earlier study in this process, or stores them for later studies if memory
+// allows.
 static bb_status keep_rows(const bb_wafer_study *study, bb_index index, int axis,
                            bb_wafer_row_source *out)
 {
@@ -210,7 +212,7 @@ static bb_status keep_rows(const bb_wafer_study *study, bb_index index, int axis
     }
     if (kept != NULL) {
         out->kept_values = bb_view_matrix((double *)(uintptr_t)kept, out->source->rows,
-                                          out->source->columns); // nobody writes to a source
+                                          out->source->columns); // a source is never written
         out->kept = bb_matrix_source_dense(&out->kept_values, out->source->name, out->source->unit);
         out->source = &out->kept;
     }
@@ -290,7 +292,7 @@ static void round_bf16(float *values, bb_index count)
 static const bb_operand_rounding roundings[BB_FORMAT_COUNT] = {
     [BB_FORMAT_TF32] = round_tf32, [BB_FORMAT_BF16] = round_bf16};
 
-// Rounds a row to the storage; fp16 has the row's own scale.
+// Rounds a row to the storage format; fp16 uses a scale per row.
 static void store_row(bb_format format, bb_index count, double *values)
 {
     const double scale = format == BB_FORMAT_FP16 ? bb_scaling_row(format, values, count) : 1.0;

@@ -22,7 +22,7 @@ done:
     return status;
 }
 
-// The response is built by a thread while the pool heats the wafer.
+// Builds the response in a side thread while the thread pool computes the heat.
 typedef struct building {
     const bb_wafer_config *physics;
     bb_wafer_problem *problem;
@@ -45,7 +45,7 @@ static bb_status heat(const bb_wafer_config *physics, bb_restart *restart, bb_wa
     bb_wafer_heating_subtract_reference(work->problem, &work->heating);
     BB_TRY(bb_side_thread_join(&beside));
 done:
-    if (beside != NULL) { // the heating failed, which is what is returned
+    if (beside != NULL) { // the error of the heating is returned
         bb_status_record record;
         bb_status_save(&record);
         if (bb_side_thread_join(&beside) != BB_OK) {
@@ -55,7 +55,8 @@ done:
     return status;
 }
 
-// `asked` is the study as it is written; that of the work has the device that `auto` came to.
+// Runs the study. `asked` is the study as written; in the study of the work `auto` devices are
+// resolved.
 bb_status bb_wafer_experiment_run(const void *asked, const bb_run_options *options,
                                   bb_results *results)
 {

@@ -131,7 +131,7 @@ static bb_status check_step(const bb_wafer_study *study, const bb_config *config
         ceil(study->mesh.step_ms / limit_ms));
 }
 
-// A scored field needs points inside the usable radius.
+// Checks that every scored field has points inside the usable radius.
 static bb_status check_points(const bb_wafer_study *study, const bb_scan *scan,
                               const bb_slit_grid *slit, const bb_config *config,
                               bb_problems *problems)
@@ -155,7 +155,7 @@ done:
     return status;
 }
 
-// The key that a message begins with, "scan.doses: ..", else `group`'s own.
+// Extracts the key at the start of a message ("scan.doses: .."); default: the group.
 static void find_key(const char *message, const char *group, char *out, size_t bytes)
 {
     size_t length = strcspn(message, ": ");
@@ -176,7 +176,7 @@ static bb_status note_if_invalid(bb_status status, const char *path, const bb_co
     return bb_problems_add(problems, bb_config_place(config, key), "%s", bb_status_message());
 }
 
-// The layout says how many fields there are, the slit how many rows: both are laid out as in a run.
+// Checks the layout of fields and slit rows by constructing both as in a run.
 static bb_status check_layout(const bb_wafer_study *study, const bb_config *config,
                               bb_problems *problems)
 {
@@ -227,7 +227,8 @@ bool bb_wafer_study_has_kernel_height(const bb_wafer_study *study)
                       study->response.generator == (int)BB_GENERATOR_FEM);
 }
 
-// The kernel's height bends the wafer, and would leave out what the thermal moment does to it.
+// Refuses two_mode with the kernel's height: it includes bending of the wafer but not the thermal
+// moment.
 static bb_status check_through(const bb_wafer_study *study, const bb_config *config,
                                bb_problems *problems)
 {
@@ -277,7 +278,7 @@ done:
     return status;
 }
 
-// Refuses keys of the plate with another generator.
+// Refuses keys of the plate generator with another generator.
 static bb_status check_plate(const bb_wafer_study *study, const bb_config *config,
                              bb_problems *problems)
 {

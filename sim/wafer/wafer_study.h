@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration of a wafer study: physics groups and the pipelines that are compared.
+// Configuration of a wafer study: physics groups and the compared pipelines.
 #ifndef BB_SIM_WAFER_WAFER_STUDY_H
 #define BB_SIM_WAFER_WAFER_STUDY_H
 
@@ -11,20 +11,20 @@ typedef enum bb_dump_filter { BB_DUMP_PLAIN, BB_DUMP_ZFP } bb_dump_filter;
 
 /// Keys of `dump:`.
 typedef struct bb_dump_config {
-    int filter; ///< bb_dump_filter, of response rows
+    int filter; ///< bb_dump_filter of the response rows
     double tolerance_m_per_k;
 } bb_dump_config;
 
 extern const bb_schema bb_dump_schema;
 
 typedef enum bb_release {
-    BB_RELEASE_FIXED,        ///< step k at t0 + k period
-    BB_RELEASE_BACK_TO_BACK, ///< when the step before has ended
+    BB_RELEASE_FIXED,        ///< step k starts at t0 + k period
+    BB_RELEASE_BACK_TO_BACK, ///< a step starts when the previous one has ended
 } bb_release;
 
 typedef enum bb_loop_mode {
-    BB_LOOP_RESIDENT, ///< matrices of all scored fields lie on the device
-    BB_LOOP_STREAMED, ///< in pinned memory of the host, and cross field by field
+    BB_LOOP_RESIDENT, ///< matrices of all scored fields are on the device
+    BB_LOOP_STREAMED, ///< matrices are in pinned host memory and sent field by field
 } bb_loop_mode;
 
 enum { BB_LOOP_GPUS = 3, BB_LOOP_AHEAD_MOST = 200, BB_LOOP_AHEAD_MOST_MS = 1000 };
@@ -38,7 +38,7 @@ typedef struct bb_realtime_config {
     double period_ms;
     double deadline_ms;
     bb_index warm_up_steps;
-    bb_index ahead; ///< 0 to BB_LOOP_AHEAD_MOST
+    bb_index ahead; ///< steps queued in advance, 0 to BB_LOOP_AHEAD_MOST
     int matrices;   ///< bb_loop_mode
     bb_index gpus;  ///< 1 to BB_LOOP_GPUS
 } bb_realtime_config;
@@ -47,9 +47,9 @@ extern const bb_schema bb_realtime_schema;
 extern const char *const bb_release_names[];
 extern const char *const bb_loop_mode_names[];
 
-/// Keys of `machine:`. Rates are NaN where they are not given.
+/// Keys of `machine:`. Rates are NaN if not given.
 typedef struct bb_machine_config {
-    double budget_ms; ///< 0: the field's light and dark steps
+    double budget_ms; ///< 0: the duration of the field's light and dark steps
     double link_gb_per_s;
     double decode_gb_per_s;
     double product_gflop_per_s;
@@ -80,21 +80,21 @@ typedef struct bb_wafer_study {
 
 extern const bb_schema bb_wafer_study_schema;
 
-/// A small study of every required key, for `bitbudget new`.
+/// Example study with every required key, for `bitbudget new`.
 extern const char bb_wafer_study_starter[];
 
-/// The part of a study that the physics reads; it points into the study.
+/// Part of a study that the physics reads; it points into the study.
 bb_wafer_config bb_wafer_study_physics(const bb_wafer_study *study);
 
 /// Whether a bb_wafer_study has probes.
 bool bb_wafer_study_has_probes(const void *study);
-/// Whether rows of axis z are the closed-form kernel's: by generator kernel, and by fem.
+/// Whether the closed-form kernel computes the rows of axis z, as with generators kernel and fem.
 bool bb_wafer_study_has_kernel_height(const bb_wafer_study *study);
 
-/// Index of the pipeline that `realtime` runs; -1 where it names none of the study's.
+/// Index of the pipeline that `realtime` runs; -1 if the study has no pipeline of that name.
 bb_index bb_wafer_study_realtime(const bb_wafer_study *study);
 
-/// The rules between keys of a bb_wafer_study. Errors: BB_MEMORY.
+/// Checks the rules between keys of a bb_wafer_study. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_study_check(const void *study, const bb_config *config,
                                           bb_problems *problems);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vectors at the scored points as /view, for pictures: points in mm, with raw (u_ref), model (the
-// pipeline's u, as computed) and residual (what its corrections in force leave) in nm. Where the
-// run dumped its inputs, /temperature has the grid S in the last light step of each scored
-// exposure.
+// Vectors at the scored points in /view, for pictures: points in mm, and in nm raw (u_ref), model
+// (the pipeline's computed u) and residual (left by its corrections in force). If the run dumped
+// its inputs, /temperature has the grid S in the last light step of each scored exposure.
 #include "core/memory.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_work.h"
@@ -45,7 +44,7 @@ static const bb_output temperature_rows[] = {
 static const bb_output_table temperatures = {"/temperature, wafer with `--dump inputs`", NULL,
                                              "temperature", NULL, BB_OUTPUT_ROWS(temperature_rows)};
 
-// Vectors [points][COMPONENTS] of two components in m, in the unit that `factor` asks for.
+// Publishes vectors [points][COMPONENTS] of two components in m, converted by `factor`.
 static bb_status publish_vectors(const bb_wafer_work *work, const char *name, const char *pipeline,
                                  const double *x, const double *y, double factor,
                                  bb_results *results)
@@ -65,7 +64,7 @@ done:
     return status;
 }
 
-// Geometry of the rims of the wafer and its fields.
+// Publishes the sizes of the wafer and its fields, for drawing outlines.
 static bb_status publish_rims(const bb_wafer_study *study, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -122,7 +121,7 @@ const bb_part bb_wafer_view_part = {
     .outputs = BB_OUTPUTS(&outputs, &temperatures),
 };
 
-// Centres of `count` cells from `origin` on, mm.
+// Publishes the centres of `count` cells from `origin` on, mm.
 static bb_status publish_centres(const char *name, bb_index count, double origin, double pitch,
                                  bb_results *results)
 {

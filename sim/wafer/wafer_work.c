@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { POINTS_LEAST = 2, POINT_ARRAYS = 5 }; // of a sigma; of doubles a scored point
+enum { POINTS_LEAST = 2, POINT_ARRAYS = 5 }; // for a sigma; arrays per point
 
 bb_status bb_wafer_work_open(const bb_wafer_study *study, bb_wafer_work *out)
 {
@@ -42,7 +42,7 @@ void bb_wafer_work_release(bb_wafer_work *work)
     }
     BB_RELEASE(&work->evaluations);
     BB_RELEASE(&work->chain);
-    BB_RELEASE(&work->x); // and the arrays behind it
+    BB_RELEASE(&work->x); // frees the other point arrays, too
     BB_RELEASE(&work->pipelines);
     bb_storage_search_destroy(&work->search);
     bb_wafer_heating_release(&work->heating);
@@ -74,14 +74,14 @@ done:
     return status;
 }
 
-// Passes through the rows: one, or those of a search. The first computes the pipelines without
-// max_loss too.
+// Passes through the rows: one, or several for a search. The first also computes the pipelines
+// without max_loss.
 typedef struct passes {
     bb_wafer_work *work;
     bb_wafer_pass pass;
-    bb_wafer_evaluation *tried; // [tried_count] of the last pass
+    bb_wafer_evaluation *tried; // [tried_count] candidates of the last pass
     bb_index tried_count;
-    bb_chain_tasks stages; // of a pass
+    bb_chain_tasks stages; // single-stage tasks of a pass
 } passes;
 
 static void release_tried(passes *all)
@@ -92,7 +92,7 @@ static void release_tried(passes *all)
     BB_RELEASE(&all->tried);
 }
 
-// Pipelines without max_loss; `*count` is how many.
+// Lists the pipelines without max_loss and sets `*count`.
 static bb_status list_ordinary(const bb_wafer_work *work, bb_wafer_task *tasks, bb_index *count)
 {
     bb_status status = BB_OK;
@@ -108,7 +108,7 @@ done:
     return status;
 }
 
-// Loss and bytes of a candidate that was computed.
+// Loss and bytes of a computed candidate.
 static bb_status find_loss(const bb_wafer_work *work, const bb_wafer_evaluation *evaluation,
                            bb_storage_trial *trial)
 {
@@ -129,14 +129,15 @@ done:
     return status;
 }
 
-// Formats of a task's rows as a number.
+// Formats of a task's rows encoded as an integer.
 static int rows_key(const bb_wafer_task *task)
 {
     const bb_stage_formats *rows = &task->pipeline->stages[BB_CHAIN_ROWS];
     return rows->storage * BB_FORMAT_COUNT + (int)bb_stage_formats_arithmetic(BB_CHAIN_ROWS, rows);
 }
 
-// Tasks with equal rows one after the other: a pass makes narrow rows for the next task too.
+// Sorts tasks with equal rows next to each other, so that a pass reuses narrow rows for the next
+// task.
 static void group_by_rows(bb_wafer_task *tasks, bb_index count)
 {
     for (bb_index i = 1; i < count; ++i) {
@@ -149,7 +150,7 @@ static void group_by_rows(bb_wafer_task *tasks, bb_index count)
     }
 }
 
-// Computes tasks, with the inputs that they have by themselves.
+// Computes tasks, after computing their narrow inputs.
 static bb_status run_tasks(passes *all, bb_wafer_task *tasks, bb_index count)
 {
     bb_status status = BB_OK;
@@ -170,7 +171,8 @@ done:
     return status;
 }
 
-// The first pass has the pipelines without max_loss too, and their stages alone.
+// Computes the candidates of a search; the first pass also has the pipelines without max_loss and
+// their single-stage tasks.
 static bb_status compute(void *context, bb_storage_trial *trials, bb_index count)
 {
     bb_status status = BB_OK;
@@ -217,7 +219,7 @@ static void adopt(void *context, bb_index trial, bb_index pipeline)
     all->tried[trial] = (bb_wafer_evaluation){0};
 }
 
-// Without a result there are no numbers.
+// Sets the results of a search without solution to NaN.
 static bb_status leave_unset(bb_wafer_work *work, bb_index pipeline, const bb_outcome *outcome)
 {
     bb_status status = BB_OK;
@@ -235,7 +237,7 @@ done:
     return status;
 }
 
-// Results of the searches into study and evaluations; of too few points they were not made.
+// Copies the results of searches to study and evaluations; too few points allow no search.
 static bb_status take_found(bb_wafer_work *work)
 {
     bb_status status = BB_OK;
@@ -262,7 +264,7 @@ done:
     return status;
 }
 
-// The stages of the searched pipelines alone.
+// Scores the single stages of the pipelines found by searches.
 static bb_status score_found(passes *all)
 {
     bb_status status = BB_OK;

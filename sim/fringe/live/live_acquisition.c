@@ -102,8 +102,7 @@ static void *acquire(void *context)
     bb_status status = BB_OK;
     bb_live_event event = BB_LIVE_NOTHING;
     int64_t released = 0;
-    bb_index buffer =
-        free_buffer(a); // one buffer until a phase is complete, since it may be partly filled
+    bb_index buffer = free_buffer(a); // kept until a phase is complete
     while (status == BB_OK && event != BB_LIVE_ENDED && !is_stopped(a)) {
         status = a->kind->take(a->source, &a->buffers[buffer], &event);
         if (status == BB_OK && event == BB_LIVE_TAKEN) {
@@ -208,8 +207,7 @@ bb_status bb_live_acquisition_wait(bb_live_acquisition *acquisition, double seco
         a->filled = -1;
         *frames = taken;
         if (a->kind->waits && a->rate_hz == 0.0) {
-            taken->taken_ns =
-                bb_clock_ns(); // the frames waited for the caller, so their latency starts here
+            taken->taken_ns = bb_clock_ns(); // latency starts when taken
         }
         pthread_cond_signal(&a->gone);
     }

@@ -39,8 +39,7 @@ typedef struct bb_live_lane {
     bb_index index; ///< index in the study
     bb_device_kind kind;
     const char *name;
-    bb_live_pipeline
-        *turns[BB_LIVE_MOST_OVERLAP]; ///< [overlap] copies, for frames of the current shape
+    bb_live_pipeline *turns[BB_LIVE_MOST_OVERLAP]; ///< [overlap], for the current frame shape
 } bb_live_lane;
 
 /// An open device and its kernels.

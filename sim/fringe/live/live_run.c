@@ -23,8 +23,7 @@ static const double glance_s = 5e-5; // interval between polls of a phase in fli
 // A phase in flight.
 typedef struct flight {
     const bb_live_frames *frames;
-    int64_t
-        since; // time when its frames were complete or their pipelines ready, whichever is later
+    int64_t since; // later of: frames complete, pipelines ready
 } flight;
 
 // Statistics of the last second, for the status line and the page.
@@ -49,11 +48,11 @@ typedef struct live_run {
     double *phase;       // [rows][columns] phase of the current lane
     bb_index columns, rows, frames;
     double start_s,
-        last_s;       // start: first pipelines ready, NaN before; last: latest frames or phase
-    double line_at_s; // time of the last status line
-    int64_t ready_ns; // time when the current pipelines were ready
-    bb_index unready; // phases dropped before the first pipelines were ready
-    bb_index skipped; // phases of a shape without usable pipelines
+        last_s;              // first pipelines ready, NaN before; last frames or phase
+    double line_at_s;        // time of the last status line
+    int64_t ready_ns;        // time when the current pipelines were ready
+    bb_index unready;        // phases dropped before the first pipelines were ready
+    bb_index skipped;        // phases of a shape without usable pipelines
     bb_status_record reason; // error of the last skipped phase
     bool stalled, scores_next, skips;
 } live_run;
@@ -342,7 +341,7 @@ static bb_status finish_phase(bb_realtime_loop *loop, int64_t release_ns, bb_ste
     live_run *run = loop->context;
     const bb_live_frames *frames = flight_of(run, loop->finished)->frames;
     (void)release_ns,
-        (void)records; // latencies are measured per lane, from the time the frames were complete
+        (void)records; // lanes measure latency, from complete frames
     for (bb_index lane = 0; lane < run->summary.count; ++lane) {
         BB_TRY(finish_lane(run, lane, loop->finished));
     }

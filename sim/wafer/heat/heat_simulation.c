@@ -60,7 +60,8 @@ bb_status bb_heat_simulation_expose(bb_heat_simulation *simulation, bb_index fie
         simulation->clipped = fmax(simulation->clipped - simulation->ring_exposure->total, 0.0);
         simulation->covered += simulation->ring_exposure->count;
     }
-    // Absorption at the top drives T and tau alike; entries of tau come last.
+    // Absorption at the top surface heats T and tau with the same energies; entries of tau follow
+    // those of T.
     const bb_index heated = simulation->covered;
     simulation->covered += thermal->tau_count > 0 ? simulation->wafer_exposure->count : 0;
     BB_TRY(bb_memory_resize(simulation->covered, sizeof *simulation->where,
@@ -81,7 +82,7 @@ done:
     return status;
 }
 
-// Energies of a light part; nothing in the dark. Returns what is put in, J.
+// Sets the energies of a light part, or none in a dark one. Returns the deposited energy, J.
 static double deposit(bb_heat_simulation *simulation, bb_index part, bb_stepper_input *input)
 {
     const bb_index parts = simulation->problem->substeps;

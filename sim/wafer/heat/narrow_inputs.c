@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inputs of controllers with narrow heat or interpolation.
+// Inputs of pipelines whose controller computes heat or interpolation in narrow formats.
 #include "core/memory.h"
 #include "precision/scaling.h"
 #include "sim/wafer/heat/wafer_heating.h"
 
 #include <math.h>
 
-// Whether pipelines with these stages have one set of inputs.
+// Whether a set of inputs has the formats of these stages.
 static bool has_inputs(const bb_narrow_inputs *set, const bb_stage_formats *stages)
 {
     const bb_stage_formats *heat = &stages[BB_CHAIN_HEAT];
@@ -27,7 +27,7 @@ static bool needs_inputs(const bb_product_pipeline *pipeline)
                                    &pipeline->stages[BB_CHAIN_INTERPOLATION]);
 }
 
-// Whether a pipeline is the first of the list with its inputs.
+// Whether a pipeline is the first in the list with its pair of formats.
 static bool is_first_pair(const bb_product_pipeline *const *pipelines, bb_index index)
 {
     const bb_stage_formats *own = pipelines[index]->stages;
@@ -48,7 +48,7 @@ bb_index bb_wafer_heating_narrow_pairs(const bb_product_pipeline *const *pipelin
     return pairs;
 }
 
-// Scale of the cell temperatures, above the water.
+// Power-of-two scale of the cell temperatures above the water.
 static double scale_of(const bb_wafer_heating *heating)
 {
     const bb_index each = heating->scored_count * heating->light_steps;
@@ -71,7 +71,7 @@ static bb_narrow_formats formats_of(bb_chain_stage stage, const bb_stage_formats
                                bb_stage_formats_arithmetic(stage, formats), scale};
 }
 
-// Runs the heat once more in the formats of a set.
+// Repeats the heat simulation in the formats of a set.
 static bb_status fill_inputs(const bb_wafer_problem *problem, double scale, bb_narrow_inputs *set)
 {
     bb_status status = BB_OK;
@@ -96,7 +96,7 @@ done:
     return status;
 }
 
-// Drops the sets that no pipeline has.
+// Frees the sets that no pipeline uses.
 static void drop_unused(const bb_product_pipeline *const *pipelines, bb_index count,
                         bb_wafer_heating *heating)
 {

@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-// One wafer leaves the table with its heat, clamp and ring cool bare, another one arrives. The
-// state between steps is the simulation's.
+// Change of wafers: a wafer leaves with its heat, clamp and ring cool without one, and the next
+// wafer arrives. The simulation holds the state between steps.
 typedef struct wafer_loading {
     const bb_bare_clamp *bare; // borrowed; NULL for a single wafer
     bb_stepper *stepper;
@@ -42,7 +42,7 @@ static bb_loaded_wafer state_at_load(const bb_heat_simulation *simulation)
                              NAN};
 }
 
-// The same temperature throughout.
+// Sets a uniform temperature rise of the wafer.
 static void set_wafer(bb_heat_simulation *simulation, double rise)
 {
     const bb_thermal *thermal = simulation->problem->thermal;
@@ -55,7 +55,8 @@ static void set_wafer(bb_heat_simulation *simulation, double rise)
     }
 }
 
-// Takes the wafer off, its rises become 0: returns the heat that leaves with it, J, and books it.
+// Removes the wafer and sets its rises to 0. Returns the heat that leaves with it, J, and adds it
+// to the ledger.
 static double unload(bb_heat_simulation *simulation)
 {
     const double leaves = bb_thermal_wafer_energy(simulation->problem->thermal,
@@ -79,7 +80,7 @@ done:
     return status;
 }
 
-// Puts a wafer on that has the rise on arrival of the problem, and books the heat that it brings.
+// Loads a wafer with the problem's temperature rise on arrival and adds its heat to the ledger.
 static void put_on(bb_heat_simulation *simulation)
 {
     const double rise = simulation->problem->arrival_rise;
@@ -90,19 +91,19 @@ static void put_on(bb_heat_simulation *simulation)
     }
 }
 
-// The state of the loop over steps.
+// State of the loop over time steps.
 typedef struct heating_run {
     const bb_wafer_problem *problem;
     bb_wafer_heating *out;
-    bb_restart *restart; // NULL: none
+    bb_restart *restart; // NULL without checkpoints
     bb_heating_place place;
-    bool exposed; // the simulation's exposure is that of the place
+    bool exposed; // whether the simulation is set to the exposure in `place`
     bb_heat_simulation simulation;
     wafer_loading loading;
-    double *before; // [cell_count] S at the start of a step
-    double *after;  // [cell_count] S at its end
+    double *before; // [cell_count] cell temperatures S at the start of a step
+    double *after;  // [cell_count] S at the end of the step
     bb_heating_formats formats;
-    bb_narrow_matrix *restriction; // of narrow interpolation
+    bb_narrow_matrix *restriction; // matrix of narrow interpolation
 } heating_run;
 
 static bb_index steps_of_field(const heating_run *run)
@@ -147,7 +148,7 @@ done:
     return status;
 }
 
-// The cells of the state into `cells` [cell_count].
+// Restricts the state to cell temperatures in `cells` [cell_count].
 static bb_status restrict_state(heating_run *run, double *cells)
 {
     bb_status status = BB_OK;
@@ -167,7 +168,8 @@ done:
     return status;
 }
 
-// u is linear in S, so the mean of both ends of a step gives the mean displacement in it.
+// Mean of the temperatures at both ends of a step. Displacement u is linear in S, so this gives the
+// mean displacement.
 typedef struct averaging {
     const double *before, *after;
     double *mean;
@@ -195,9 +197,9 @@ static bb_status keep_input(heating_run *run, bb_index light_step)
             cells;
     BB_TRY(restrict_state(run, run->after));
     averaging means = {run->before, run->after, input};
-    BB_TRY(bb_thread_ranges(cells, GRAIN, average, &means)); // fresh pages by as many at once
+    BB_TRY(bb_thread_ranges(cells, GRAIN, average, &means)); // page faults in parallel
     const bool narrow =
-        run->formats.heat != NULL || run->formats.interpolation != NULL; // its product fails
+        run->formats.heat != NULL || run->formats.interpolation != NULL; // fails in the product
     bb_index bad = bb_stage_inspect("temperatures", input, cells);
     BB_REQUIRE(
         bad < 0 || narrow, BB_INVALID,
@@ -215,7 +217,8 @@ static bool is_resting(const heating_run *run)
     return run->place.rested < run->problem->rest_steps;
 }
 
-// Time at the end of the running step, s, from whole numbers: it does not add up errors.
+// Time at the end of the current step, s, computed from integers so that rounding errors do not
+// accumulate.
 static double time_of(const heating_run *run)
 {
     const bb_heating_place *place = &run->place;
@@ -274,7 +277,7 @@ static void end_exposure(heating_run *run)
     run->exposed = false;
 }
 
-// A step of the scan.
+// Runs one step of the scan.
 static bb_status expose(heating_run *run)
 {
     bb_status status = BB_OK;
@@ -298,7 +301,7 @@ done:
     return status;
 }
 
-// A scored wafer that has rested is aligned: where it is then, overlay counts from.
+// Aligns a scored wafer after its dark steps: overlay is measured from the state at this time.
 static bb_status align(heating_run *run)
 {
     const bb_wafer_heating *out = run->out;
@@ -316,7 +319,7 @@ static bb_status load(heating_run *run)
     return align(run);
 }
 
-// A step of rest.
+// Runs one dark step before the first exposure.
 static bb_status rest(heating_run *run)
 {
     bb_status status = BB_OK;
@@ -332,7 +335,7 @@ done:
     return status;
 }
 
-// A step of the bare clamp.
+// Runs one step of the bare clamp between two wafers.
 static bb_status loading(heating_run *run)
 {
     bb_status status = BB_OK;
@@ -412,7 +415,7 @@ void bb_wafer_heating_subtract_reference(const bb_wafer_problem *problem, bb_waf
     const bb_index each = heating->scored_count * heating->light_steps;
     for (bb_index w = 0; w < heating->scored_wafers; ++w) {
         double *reference = heating->references + w * cells;
-        // Stress-free cells share one mean; tau, the second block, has none.
+        // All cells have the same stress-free temperature; tau, the second block, has none.
         for (bb_index j = 0; j < cells && problem->reference == (int)BB_REFERENCE_NONE; ++j) {
             const bool live = j < problem->grid->cell_count && problem->grid->area[j] > 0.0;
             reference[j] = live ? problem->stress_free : 0.0;
@@ -424,7 +427,7 @@ void bb_wafer_heating_subtract_reference(const bb_wafer_problem *problem, bb_waf
     heating->referred = true;
 }
 
-// At the end of an exposure.
+// Energy balance at the end of an exposure.
 typedef struct row {
     bb_ledger ledger;
     double wafer, lost, imbalance, clipped;
@@ -510,7 +513,7 @@ static bb_status publish(void *work, bb_results *results)
     return bb_wafer_heating_publish(&((bb_wafer_work *)work)->heating, results);
 }
 
-// All steps of heat, of which come the inputs: a mean of two states in each light step.
+// Time of all heat steps. Inputs are a mean of two states in each light step.
 static bb_status need(const void *all, const void *extent, bb_need *out)
 {
     const bb_wafer_extent *span = extent;

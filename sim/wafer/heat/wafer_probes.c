@@ -45,7 +45,7 @@ void bb_wafer_probes_record(bb_wafer_probes *probes, double time, bb_index wafer
 
 static const char title[] = "/probes, wafer with `probes`";
 
-// Members are columns of a row.
+// Members of these outputs are columns of a row.
 static const bb_output rows[] = {
     {"time_s", "time_s", "s", "end of the step, since the first wafer was gripped",
      .note = "each step of the scan and, between two wafers, of the bare clamp", .member = 0},

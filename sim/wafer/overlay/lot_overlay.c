@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The overlay of every wafer of a lot in /results: where a study scores all wafers of several.
+// Overlay of every wafer of a lot in /results, for studies that score all of several wafers.
 #include "core/memory.h"
 #include "physics/wafer/overlay/overlay_report.h"
 #include "sim/wafer/overlay/wafer_overlay.h"
 
 #include <math.h>
 
-enum { STATISTICS = sizeof(bb_wafer_statistics) / sizeof(double) }; // of a wafer and an error
+enum { STATISTICS = sizeof(bb_wafer_statistics) / sizeof(double) }; // per wafer and error
 static const char *const spread_names[] = {"mean_sigma", "point_sigma", "point_max", "m3s"};
-enum { SPREADS = sizeof(bb_overlay_spread) / sizeof(double) }; // of an error: [direction][spread]
+enum { SPREADS = sizeof(bb_overlay_spread) / sizeof(double) }; // [direction][spread] of an error
 _Static_assert((int)SPREADS ==
                    (int)BB_WAFER_DIRECTIONS * (int)(sizeof spread_names / sizeof *spread_names),
                "a spread does not match x, y and vector of its axis");
 
-// Row of a pipeline, an axis and a wafer: [points], m.
+// Displacements of a pipeline, axis and wafer: [points], m.
 typedef struct displacement_row {
     const double *mean, *residual;
 } displacement_row;
 
-// State for all pipelines and errors.
+// Results of all pipelines and errors.
 typedef struct lot {
     const bb_wafer_work *work;
     bb_index pipelines, axes, wafers, points;
@@ -142,7 +142,7 @@ done:
     return status;
 }
 
-// Collects the errors of every wafer.
+// Computes the errors of every wafer.
 static void gather(lot *wafer_lot)
 {
     const int *axes = wafer_lot->work->study.response.axes.items;
@@ -165,7 +165,7 @@ static void gather(lot *wafer_lot)
     }
 }
 
-// values[wafer][point] - mean over wafers.
+// Subtracts the mean over wafers from values[wafer][point].
 static void centre(bb_index wafers, bb_index points, double *const *values)
 {
     for (bb_index i = 0; i < points; ++i) {
@@ -179,7 +179,7 @@ static void centre(bb_index wafers, bb_index points, double *const *values)
     }
 }
 
-// One draw; `means` and `residuals` have room for the scored wafers.
+// Centres one draw; `means` and `residuals` have one entry per scored wafer.
 static void centre_draw(const bb_wafer_study *study, bb_index points,
                         bb_wafer_evaluation *evaluation, double **means, double **residuals)
 {

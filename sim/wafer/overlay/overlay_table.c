@@ -22,7 +22,7 @@ static const char *const spread_labels[SPREADS] = {
 typedef struct overlay {
     const bb_dataset *pipeline, *statistics, *percent, *parts, *nce, *removed, *headline;
     const bb_dataset *worst, *worst_field, *median, *late, *missed, *rms, *points;
-    const bb_dataset *wafer, *wafer_m3s, *spread; // NULL where one wafer is scored
+    const bb_dataset *wafer, *wafer_m3s, *spread; // NULL if only one wafer is scored
 } overlay;
 
 static bb_status find(const bb_results *results, overlay *out)
@@ -30,7 +30,7 @@ static bb_status find(const bb_results *results, overlay *out)
     const struct {
         const char *path;
         const bb_dataset **dataset;
-        bb_index count; // of a pipeline, 0: any
+        bb_index count; // values per pipeline, 0: any
     } wanted[] = {
         {"results/pipeline", &out->pipeline, 1},
         {"results/overlay_statistics_nm", &out->statistics, ERRORS * DIRECTIONS * STATISTICS},
@@ -61,7 +61,7 @@ done:
     return status;
 }
 
-// Four significant digits; picometres and less keep an exponent.
+// Formats four significant digits; values of a picometre or less keep an exponent.
 static void print_cell(double value, char out[CELL_BYTES])
 {
     double size = fabs(value);
@@ -77,7 +77,7 @@ static void print_cell(double value, char out[CELL_BYTES])
     }
 }
 
-// Three numbers, `stride` apart.
+// Writes three numbers, `stride` apart.
 static bb_status write_line(const char *label, const double *values, bb_index stride, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -130,7 +130,7 @@ done:
     return status;
 }
 
-// The wafers of a lot, where all are scored.
+// Finds the results per wafer, if all wafers of a lot are scored.
 static bb_status find_wafers(const bb_results *results, overlay *out)
 {
     bb_status status = BB_OK;
@@ -151,7 +151,7 @@ done:
     return status;
 }
 
-// The first and the last wafers of a long lot, then the spread over all.
+// Writes the first and last wafers of a long lot, then the spread over all wafers.
 static bb_status write_wafers(const overlay *view, bb_index item, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -175,14 +175,14 @@ done:
     return status;
 }
 
-// One error: `item` counts pipelines and errors.
+// Writes one error; `item` counts pipelines and errors.
 static bb_status write_error(const overlay *view, const char *title, bb_index item, bb_text *out)
 {
     bb_status status = BB_OK;
     const double *statistics = view->statistics->numbers + item * DIRECTIONS * STATISTICS;
     const double *percent = view->percent->numbers + item * DIRECTIONS * STATISTICS;
     const double *parts = view->parts->numbers + item * PARTS * DIRECTIONS;
-    if (statistics[DIRECTIONS * STATISTICS - 1] == 0.0) { // the longest vector
+    if (statistics[DIRECTIONS * STATISTICS - 1] == 0.0) { // largest vector length
         return bb_text_add(out, "\n%s: exactly 0\n", title);
     }
     BB_TRY(bb_text_add(out, "\n%-36s  %11s  %11s  %11s\n", title, "x", "y", "vector"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Delivery of the corrections of every pipeline (physics/wafer/overlay/delivery.h): steps in which
-// none or an older one was in force.
+// Delivery of the corrections of every pipeline (physics/wafer/overlay/delivery.h): numbers of
+// steps with no correction or an older one in force.
 #include "core/memory.h"
 #include "sim/wafer/wafer_work.h"
 
@@ -24,7 +24,7 @@ done:
     return status;
 }
 
-// Row of a pipeline, over the scored fields.
+// Results of a pipeline, over the scored fields.
 typedef struct delivery_row {
     double late, missed, held, uncorrected;
 } delivery_row;

@@ -28,21 +28,21 @@ typedef struct scoring {
     const bb_wafer_work *work;
     bb_index pipelines, fields;
     bb_overlay_field *field;      // [fields]
-    bb_overlay_report **reports;  // [pipelines][ERRORS]; raw ones are all the first
-    double *residuals;            // [pipelines] headlines, nm
-    const double *late_residuals; // the same where some pipeline's corrections are not on time
+    bb_overlay_report **reports;  // [pipelines][ERRORS]; RAW only for the first
+    double *residuals;            // [pipelines] residual headlines, nm
+    const double *late_residuals; // residuals if any pipeline has late corrections, else NULL
     double reference_rms;         // nm
     double part_points[BB_OVERLAY_PARTS];
     const char *details[MODELS];
     double conditions[MODELS];
 } scoring;
 
-// Row of a field.
+// Results of a field.
 typedef struct field_row {
-    double exposure, x, y, full, up, points, start; // m, s
+    double exposure, x, y, full, up, points, start; // x, y in m; start in s
 } field_row;
 
-// Row of an error of a pipeline, nm.
+// Results of an error of a pipeline, nm.
 typedef struct error_row {
     double headline, worst, worst_field, median;
     double statistics[DIRECTIONS][STATISTICS], percent[DIRECTIONS][STATISTICS];
@@ -52,7 +52,7 @@ typedef struct error_row {
     double wafer_6[PARAMETERS], wafer_10[PARAMETERS];
 } error_row;
 
-// Row of an error of a pipeline in a field.
+// Results of an error of a pipeline in a field.
 typedef struct field_error_row {
     bb_wafer_statistics statistics;
     double parameters[PARAMETERS];
@@ -184,14 +184,14 @@ void bb_wafer_overlay_error(const bb_wafer_work *work, const bb_wafer_evaluation
     }
 }
 
-// One error of one pipeline at the scored points of the last wafer.
+// Fills one error of one pipeline at the scored points of the last wafer.
 static void fill_error(const scoring *scores, const bb_wafer_evaluation *evaluation, int error,
                        int axis, double *out)
 {
     bb_wafer_overlay_error(scores->work, evaluation, evaluation->wafer_count - 1, error, axis, out);
 }
 
-// One error of one pipeline; the raw one is the same for all.
+// Scores one error of one pipeline; the raw error is the same for all and is scored once.
 static bb_status score_error(void *context, bb_index index)
 {
     bb_status status = BB_OK;
@@ -199,7 +199,7 @@ static bb_status score_error(void *context, bb_index index)
     const bb_index count = scores->work->problem->point_count;
     const bb_wafer_evaluation *evaluation = &scores->work->evaluations[index / ERRORS];
     const int error = (int)(index % ERRORS);
-    double *dx = NULL; // [points] and dy behind it
+    double *dx = NULL; // [2 points]: dx, then dy
     if (error == RAW && index > RAW) {
         return BB_OK;
     }
@@ -245,7 +245,7 @@ bb_wafer_statistics bb_wafer_overlay_statistics(const bb_overlay_statistics *sta
     return out;
 }
 
-// In nm, and ppm or urad.
+// Converts parameters to nm and to ppm or urad.
 static void fill_parameters(const bb_overlay_fit *fit, double out[PARAMETERS])
 {
     for (int i = 0; i < PARAMETERS; ++i) {
@@ -337,7 +337,7 @@ done:
     return status;
 }
 
-// Whether corrections of some pipeline come late or not at all.
+// Whether corrections of any pipeline are late or missed.
 static bool is_late(const bb_wafer_study *study)
 {
     bool late = false;
@@ -349,9 +349,8 @@ static bool is_late(const bb_wafer_study *study)
     return late;
 }
 
-// Figures of all fields together. Conditions and exceptions of models are those of
-// the points alone. The headline of the residual is what a pipeline costs whose corrections are not
-// on time.
+// Summarises all fields together. Condition numbers and exceptions of the models depend only on the
+// points. With late corrections the headline of the residual is part of a pipeline's loss.
 static void sum_up(scoring *scores)
 {
     for (bb_index f = 0; f < scores->fields; ++f) {
@@ -395,7 +394,7 @@ done:
     return status;
 }
 
-// 3 errors with 86 numbers of the wafer and 26 of a field.
+// Each pipeline has 3 errors, with 86 numbers for the wafer and 26 for a field.
 static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan)
 {
     const double pipelines = (double)((const bb_wafer_study *)study)->pipelines.count;
@@ -413,11 +412,11 @@ const bb_part bb_wafer_overlay_part = {
 
 typedef struct pricing {
     const bb_wafer_work *work;
-    bool late;       // some pipeline's corrections are not on time
-    double *dx, *dy; // [points]
+    bool late;       // whether any pipeline has late corrections
+    double *dx, *dy; // [points] components of an error
 } pricing;
 
-// Larger |mean| + 3 sigma of x and y, nm; NaN where one is not determined.
+// Larger |mean| + 3 sigma of x and y, nm; NaN if either is undetermined.
 static bb_status size_of(const pricing *prices, const bb_wafer_evaluation *evaluation, int error,
                          double *out)
 {

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <math.h>
 
-enum { LEAD_IN = 3 }; // fields in a row before the first whose period counts
+enum { LEAD_IN = 3 }; // fields run before the first measured period
 
 static double median(double values[BB_FIELD_ROUNDS])
 {
@@ -18,7 +18,7 @@ static double median(double values[BB_FIELD_ROUNDS])
     return latency.p50;
 }
 
-// The scored period after one, the first after the last; -1: before all.
+// Next scored period after `period`, cyclic; -1: the first one.
 static bb_index next_scored(const bb_wafer_loop *loop, bb_index period)
 {
     do {
@@ -57,7 +57,7 @@ done:
     return status;
 }
 
-// One field at a time, nothing under way before it: its copy, then its steps.
+// Times single fields with no other work in flight: the matrix copy, then the steps.
 static bb_status time_alone(bb_wafer_loop *loop, bb_field_times *out)
 {
     bb_status status = BB_OK;
@@ -66,7 +66,7 @@ static bb_status time_alone(bb_wafer_loop *loop, bb_field_times *out)
     double waited[BB_LOOP_GPUS];
     const bb_index period = next_scored(loop, -1);
     loop->keeps = true;
-    BB_TRY(bb_wafer_loop_await(loop, period, waited)); // what the last field sent for has come
+    BB_TRY(bb_wafer_loop_await(loop, period, waited)); // ends the last field's prefetch
     for (int k = 0; k < BB_FIELD_ROUNDS; ++k) {
         double begin = bb_clock_seconds();
         BB_TRY(bb_wafer_loop_fetch(loop, period));
@@ -84,7 +84,7 @@ done:
     return status;
 }
 
-// Scored fields in a row, the next ones' matrices on their way.
+// Times consecutive scored fields with the matrices of the next ones in flight.
 static bb_status time_in_a_row(bb_wafer_loop *loop, bb_field_times *out)
 {
     bb_status status = BB_OK;
@@ -108,7 +108,7 @@ done:
 static const bb_field_times unknown_times = {NAN,        NAN,        NAN,       NAN,
                                              {NAN, NAN}, {NAN, NAN}, {NAN, NAN}};
 
-// Runs scored fields of a loop, whatever its state; it is not at rest afterwards.
+// Times scored fields from any state of the loop, and leaves it in another state.
 static bb_status measure_fields(bb_wafer_loop *loop, bb_field_times *out)
 {
     bb_status status = BB_OK;
@@ -129,13 +129,13 @@ done:
     return status;
 }
 
-// Context of a run.
+// Context of a measurement.
 typedef struct step_queue {
     bb_wafer_loop *loop; // borrowed, as are the next two
     bool *has_products;  // [period_count]
     bb_wafer_measurement *out;
-    int64_t lead[BB_LOOP_GPUS];                // by the devices: of a clock over that of device 0
-    int64_t ended[BB_LOOP_GPUS];               // by the devices: end of the last step that was seen
+    int64_t lead[BB_LOOP_GPUS];  // device clocks: offset of each clock from that of device 0
+    int64_t ended[BB_LOOP_GPUS]; // device clocks: end of the last finished step
     double waited[BB_LOOP_KEPT][BB_LOOP_GPUS]; // s for the matrices of step k mod BB_LOOP_KEPT
 } step_queue;
 
@@ -143,7 +143,7 @@ static_assert((int)BB_STEP_STAGES <= (int)BB_STEP_PARTS, "a record has room for 
 static_assert((int)BB_LOOP_GPUS <= (int)BB_REALTIME_SHARES, "GPUs have records of their own");
 static_assert((int)BB_LOOP_AHEAD_MOST < (int)BB_LOOP_KEPT, "a step is noted while it is kept");
 
-// By the device it looks so often.
+// Polling interval with device-side release.
 static const int64_t look_ns = 50000;
 
 static bb_status read_clocks(bb_realtime_loop *run)
@@ -160,7 +160,7 @@ done:
     return status;
 }
 
-// Where a step is in the round.
+// Period of the loop that contains a step.
 static bb_index period_at(const bb_wafer_loop *loop, bb_index number)
 {
     return number / loop->steps % loop->period_count;
@@ -190,7 +190,8 @@ done:
     return status;
 }
 
-// Steps in the devices' queues when the next one is queued, since the first measured one.
+// Records the smallest number of steps left in the devices' queues when the next one is queued,
+// from the first measured step on.
 static void note_queue(const bb_realtime_loop *run)
 {
     const step_queue *queue = run->context;
@@ -238,7 +239,7 @@ static void note_stages(bool by_device, const bb_loop_stamps *stamps, double wai
                                                                      : 0;
     const uint64_t after_state =
         record->kind == (int)BB_STEP_DARK ? ns[BB_LOOP_END] : ns[BB_LOOP_INPUT];
-    // For steps queued ahead the queue hides waits of the host.
+    // With steps queued ahead the queue hides host waits.
     const double unhidden = isnan(waited) || by_device ? 0.0 : waited;
     record->stage[BB_STEP_STATE] = between(ns[BB_LOOP_STATE], after_state);
     record->stage[BB_STEP_INPUT] = between(ns[BB_LOOP_INPUT], after_input);
@@ -249,7 +250,7 @@ static void note_stages(bool by_device, const bb_loop_stamps *stamps, double wai
         record->latency - between(ns[BB_LOOP_STATE], ns[BB_LOOP_END]) - unhidden;
 }
 
-// Release and end of a step.
+// Release and end time of a step.
 typedef struct span {
     int64_t start, end;
 } span;
@@ -264,7 +265,7 @@ static span span_on_device(const bb_realtime_loop *run, int g, int64_t release_n
     return (span){run->schedule.period_ns > 0 ? release_ns + queue->lead[g] : free, end};
 }
 
-// Span over all devices: from the release of the first to the end that took longest.
+// Span over all devices: from the earliest release to the end of the slowest device.
 static span span_of(const bb_realtime_loop *run, int64_t release_ns,
                     const bb_loop_stamps stamps[BB_LOOP_GPUS])
 {
@@ -281,7 +282,7 @@ static span span_of(const bb_realtime_loop *run, int64_t release_ns,
     return all;
 }
 
-// Waits for the oldest step that is queued, and notes it for every GPU.
+// Waits for the oldest queued step and records it for every GPU.
 static bb_status finish_step(bb_realtime_loop *run, int64_t release_ns, bb_step_record *records)
 {
     bb_status status = BB_OK;
@@ -320,7 +321,7 @@ static bb_status time_fields(bb_realtime_loop *run)
     return measure_fields(queue->loop, &queue->out->field);
 }
 
-// Steps that are queued when an interrupt comes are seen.
+// After an interrupt the steps already queued are still finished.
 static const bb_realtime_stages step_stages = {
     .begin = read_clocks, .start = start_step, .finish = finish_step, .after = time_fields};
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps of one pipeline's loop (wafer_loop.h) as steps of sim/realtime/realtime_loop.h: an endless
-// round, exposure after exposure from the first scored one to the last and again from rest.
-// Streamed, the first step of a field waits for its matrices, as a stage of its own.
+// Adapter of one pipeline's loop (wafer_loop.h) to the steps of sim/realtime/realtime_loop.h. The
+// loop cycles through the exposures from the first to the last scored one, and starts again with
+// the state at zero. In streamed mode the first step of a field waits for its matrices, which is a
+// separate stage.
 //
-// By the host (ahead = 0) a step is queued at its release and polled for until it is done. By the
-// device (ahead > 0) so many steps are queued before their time; each is held until the device's
-// own clock shows its release, or follows the one before where steps are back to back. Release and
-// latency are by that clock, up to the last kernel's writing of the report: whoever reads a
-// correction over the link to the device, without the host's thread, has it then. Several devices
-// have a clock each: their releases begin together within the reading of a clock and drift apart.
+// Host release (ahead = 0): the host queues a step at its release time and polls until it is done.
+// Device release (ahead > 0): this many steps are queued in advance. Each starts when the device
+// clock reaches its release time, or right after the previous step if steps run back to back. That
+// clock also measures latency, up to the last kernel's write of the report: a consumer that reads
+// corrections over the link, without the host thread, has them at that time. Several devices have
+// separate clocks, which start together within the resolution of a clock reading and then drift.
 //
-// Times of a whole field on the loop, back to back, and, where matrices cross a link, what Table 1
-// of Bamakhrama et al. predicts from transfer and computation measured by themselves beside period
-// and latency as measured (physics/wafer/requirements.h; nothing is decoded).
+// Field times are measured back to back. For streamed matrices the transfer and computation times
+// measured separately give the prediction of Table 1 of Bamakhrama et al., which is compared with
+// measured period and latency (physics/wafer/requirements.h; without decoding).
 #ifndef BB_SIM_WAFER_REALTIME_REALTIME_MEASUREMENT_H
 #define BB_SIM_WAFER_REALTIME_REALTIME_MEASUREMENT_H
 
@@ -24,52 +25,52 @@
 enum { BB_FIELD_ROUNDS = 32 };
 
 typedef enum bb_step_kind {
-    BB_STEP_LIGHT, ///< input, reading, products and outputs
-    BB_STEP_HEAT,  ///< input alone: a light step of a field that is not scored
-    BB_STEP_DARK,  ///< the state alone
+    BB_STEP_LIGHT, ///< input, reading of the state, products and outputs
+    BB_STEP_HEAT,  ///< input only: a light step of an unscored field
+    BB_STEP_DARK,  ///< state update only
     BB_STEP_KINDS,
 } bb_step_kind;
 
-/// Parts of a step. The clocks of host and device have no common zero: what the device's stamps do
-/// not cover is one part.
+/// Stages of a step. The clocks of host and device have no common zero, so all time outside the
+/// device's time stamps is one stage.
 typedef enum bb_step_stage {
     BB_STEP_STATE,
     BB_STEP_INPUT,
-    BB_STEP_PRODUCTS, ///< reading of the state and products
+    BB_STEP_PRODUCTS, ///< reading of the state, and products
     BB_STEP_OUTPUTS,
-    BB_STEP_MATRICES, ///< waiting for those of a field, where they cross to the device
-    BB_STEP_HOST,     ///< late start, launch, and the way back to a host that polls
+    BB_STEP_MATRICES, ///< wait for a field's matrices, in streamed mode
+    BB_STEP_HOST,     ///< late start, launch, and the return to a polling host
     BB_STEP_STAGES,
 } bb_step_stage;
 
-/// Medians, s; NaN from `transfer` on where matrices are resident.
+/// Medians, s; NaN from `transfer` on in resident mode.
 typedef struct bb_field_times {
-    double each;     ///< all steps of a scored field, its matrices in place, each waited for
-    double queued;   ///< the same, queued at once
-    double transfer; ///< a field's matrices to all devices, nothing else under way
-    double ratio;    ///< their bytes in fp32 over those that cross
-    bb_field_schedule plain;     ///< predicted for matrices in fp32
-    bb_field_schedule predicted; ///< as they cross
-    bb_field_schedule measured;  ///< period of fields in a row; from the start of a field's copy,
-                                 ///< alone, to the end of its last step
+    double each;     ///< all steps of a scored field, matrices present, each step waited for
+    double queued;   ///< all steps of a scored field, queued at once
+    double transfer; ///< copy of a field's matrices to all devices, nothing else in flight
+    double ratio;    ///< bytes of the matrices in fp32 over the bytes transferred
+    bb_field_schedule plain;     ///< predicted for fp32 matrices
+    bb_field_schedule predicted; ///< predicted for the transferred matrices
+    bb_field_schedule measured;  ///< period of consecutive fields; latency from the start of a
+                                 ///< single field's copy to the end of its last step
 } bb_field_times;
 
-/// What was measured, the stages of each GPU among them; release with bb_wafer_measurement_release.
+/// Result of a measurement, with the stages of each GPU; release with bb_wafer_measurement_release.
 typedef struct bb_wafer_measurement {
     bb_realtime_measurement steps;
-    bb_index least_queued; ///< fewest steps still to be done when one was queued; -1: not known
+    bb_index least_queued; ///< smallest number of unfinished steps when one was queued; -1: unknown
     bb_field_times field;
 } bb_wafer_measurement;
 
-/// When the study releases the steps of a loop.
+/// Release times of the loop's steps, from the study.
 bb_realtime_schedule bb_wafer_loop_schedule(const bb_wafer_loop *loop);
 
-/// Runs the steps of a loop that is at rest (bb_realtime_loop_measure). Errors: the loop's,
-/// BB_MEMORY.
+/// Runs and measures the steps of a loop whose state is zero (bb_realtime_loop_measure). Errors:
+/// the loop's, BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_measurement_run(bb_wafer_loop *loop, bb_wafer_measurement *out);
 void bb_wafer_measurement_release(bb_wafer_measurement *measured);
 
-/// Appends the table (that of every loop, times of a field back to back, and the host) and writes
+/// Appends the common table of loops, back-to-back field times and the host description, and writes
 /// root axes kind, gpu and stage, /results, /latency, /worst, /stream and /host. Errors: BB_MEMORY,
 /// BB_INVALID (no step was measured).
 BB_CHECKED bb_status bb_wafer_measurement_report(const bb_wafer_loop *loop,

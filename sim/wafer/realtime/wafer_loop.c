@@ -24,7 +24,7 @@ static bb_status encode(const bb_wafer_problem *problem, const bb_product_pipeli
                                .columns = rows->source->columns,
                                .mesh_columns = problem->grid->columns,
                                .row_columns = problem->slit.columns};
-    if (bb_codec_needs_copy(&pipeline->storage)) { // which goes when its codec is done
+    if (bb_codec_needs_copy(&pipeline->storage)) { // the copy is freed with its codec
         BB_TRY(bb_product_coding_encode(&plain, &exact, &layout, &first, NULL, &copy));
         layout.range = bb_error_norms_range(&first.norms);
         exact.matrix = copy;
@@ -100,7 +100,7 @@ static void close_part(bb_loop_part *part)
     BB_RELEASE(&part->matrices);
 }
 
-// Operator of a set.
+// Creates an operator of a set.
 static bb_status make_operator(bb_loop_part *part, const bb_product_pipeline *pipeline,
                                const bb_coded_matrix *matrix, bb_index index)
 {
@@ -111,7 +111,7 @@ done:
     return status;
 }
 
-// The cpu multiplies in place: a matrix stays as long as its operator.
+// The cpu multiplies with the encoded matrix itself, so the matrix lives as long as its operator.
 static void hold(const bb_loop_part *part, bb_coded_matrix **matrix, bb_coded_matrix **place)
 {
     if (bb_device_kind_of(part->device) == BB_DEVICE_CPU) {
@@ -130,7 +130,7 @@ done:
     return status;
 }
 
-// The first field's matrices give the slots their shape; what they hold does not matter.
+// Sizes the slots by the first field's matrices; the contents of the slots are arbitrary.
 static bb_status take_streamed(bb_loop_part *part, const bb_product_pipeline *pipeline,
                                bb_index field, int axis, bb_coded_matrix **matrix)
 {
@@ -152,8 +152,8 @@ done:
     return status;
 }
 
-// Takes the matrix of a field and of one of the part's axes over, which becomes NULL: fields
-// ascend, the axes of a field too.
+// Takes ownership of the matrix of a field and of one of the part's axes, and sets it to NULL. Call
+// in ascending order of fields and of axes within a field.
 static bb_status take_matrix(bb_loop_part *part, const bb_product_pipeline *pipeline,
                              bb_index field, int axis, bb_coded_matrix **matrix)
 {
@@ -165,11 +165,11 @@ done:
     return status;
 }
 
-// A period and the arrays that it borrows while it is added.
+// A period and the arrays that it borrows while it is added to the loop.
 typedef struct loop_period {
     bb_loop_period period;
     bb_exposure *exposure;
-    double *energy;       // [covered nodes] of a step
+    double *energy;       // [covered nodes] energy of a step
     int32_t *input_begin; // [light_steps + 1]
     int32_t *input_where;
     double *input;
@@ -178,7 +178,7 @@ typedef struct loop_period {
     bb_loop_output *output;
 } loop_period;
 
-// Nodes that get heat in each light step.
+// Lists the heated nodes of each light step.
 static bb_status list_inputs(const bb_wafer_problem *problem, bb_index field, loop_period *data)
 {
     bb_status status = BB_OK;
@@ -220,7 +220,7 @@ static bb_loop_output weigh(const bb_dwell *dwell, bb_index offset, bb_index poi
     return out;
 }
 
-// Windows of the slit, and the scored points that get dose, in each light step.
+// Lists the slit window of each light step and the scored points that receive dose in it.
 static bb_status list_outputs(const bb_wafer_problem *problem, bb_index scored, loop_period *data)
 {
     bb_status status = BB_OK;
@@ -259,8 +259,8 @@ static void release_period(loop_period *data)
     BB_RELEASE(&data->output);
 }
 
-// Period of exposure `field`, which is number `scored` of the scored ones and multiplied with
-// `set`, or, with `scored` -1, has heat alone.
+// Creates the period of exposure `field`. Scored exposure number `scored` is multiplied with
+// operator set `set`; with `scored` -1 the period has heat only.
 static bb_status make_period(const bb_wafer_problem *problem, bb_index field, bb_index scored,
                              bb_index set, loop_period *out)
 {
@@ -297,7 +297,7 @@ bb_index bb_wafer_loop_scored(const bb_wafer_loop *loop, bb_index period)
     return -1;
 }
 
-// Every matrix, one after the other, to the part that has its axis.
+// Encodes every matrix in turn and passes it to the part with its axis.
 static bb_status make_matrices(bb_wafer_loop *loop)
 {
     bb_status status = BB_OK;
@@ -339,7 +339,7 @@ static bb_status create_loop(const bb_wafer_loop *loop, bb_loop_part *part)
     return bb_control_loop_create(part->device, &system, &part->loop);
 }
 
-// A period that is streamed may have either slot.
+// A period of a streamed loop can use either slot.
 static bb_status add_period(bb_wafer_loop *loop, bb_index period)
 {
     bb_status status = BB_OK;
@@ -358,7 +358,7 @@ done:
     return status;
 }
 
-// After what was queued so far is done with the slot.
+// Starts the transfer to a slot after all queued work that reads the slot.
 static bb_status exchange(bb_wafer_loop *loop, bb_index slot, bb_index scored)
 {
     bb_status status = BB_OK;
@@ -518,7 +518,7 @@ done:
     return status;
 }
 
-// The slot of the field that runs is free for the one after the next.
+// Refills the slot of the current field with the matrices of the second next scored field.
 static bb_status leave_field(bb_wafer_loop *loop)
 {
     const bb_index scored = bb_wafer_loop_scored(loop, loop->period);

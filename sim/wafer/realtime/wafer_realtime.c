@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `realtime:` of a wafer study: keys, rules, memory and plan lines from the configuration alone,
-// and results of `bitbudget realtime` as a table and as datasets.
+// Keys, rules, memory and plan lines of `realtime:` in a wafer study, and results of `bitbudget
+// realtime` as a table and as datasets.
 #include "sim/wafer/realtime/realtime_measurement.h"
 #include "sim/wafer/wafer_work.h"
 
@@ -95,11 +95,11 @@ done:
     return status;
 }
 
-// Bytes at their peak.
+// Peak memory in bytes.
 typedef struct realtime_memory {
-    double matrices; // of all scored fields and axes, coded
+    double matrices; // encoded matrices of all scored fields and axes
     double host;
-    double device; // the fullest
+    double device; // device with the largest need
 } realtime_memory;
 
 static const bb_product_pipeline *pipeline_of(const bb_wafer_study *study)
@@ -116,8 +116,8 @@ static realtime_memory memory_of(const bb_wafer_study *study, const bb_wafer_ext
     const double cells = (double)layout->columns;
     const double axes = (double)study->response.axes.count;
     const double gpus = (double)study->realtime.gpus;
-    // Operators of an axis on a device at once: of every field, or of two slots and a field on its
-    // way to the host.
+    // Operators of an axis on a device at once: one per field, or two slots and one more while its
+    // field is copied to the host.
     const double sets = streamed ? BB_FIELD_SLOTS + 1.0 : extent->scored;
     const double values = (double)layout->rows * cells;
     const bb_need copy = bb_codec_needs_copy(&pipeline->storage)
@@ -140,7 +140,7 @@ static realtime_memory memory_of(const bb_wafer_study *study, const bb_wafer_ext
     return out;
 }
 
-// Plan of studies with keys of `bitbudget realtime`.
+// Plan lines of studies with keys of `bitbudget realtime`.
 static bb_status plan_lines(const void *all, const void *span, bb_plan *plan)
 {
     bb_status status = BB_OK;
@@ -211,21 +211,21 @@ done:
 
 enum { KINDS = BB_STEP_KINDS + 1, SCHEDULES = 3 };
 
-// A field by Table 1 of Bamakhrama et al., or as measured; s.
+// Schedule of a field, measured or from Table 1 of Bamakhrama et al.; s.
 typedef struct schedule_row {
     const char *name;
     double transfer, compute, period, latency;
 } schedule_row;
 
-// Figures of the fields and of the queue.
+// Results of the fields and of the queue.
 typedef struct figures {
     schedule_row schedule[SCHEDULES];
-    double ahead, least_queued; // NaN: not known
+    double ahead, least_queued; // least_queued NaN: unknown
     double field_steps, field_bytes;
     bb_field_times field;
     double fields_begun;  // streamed: fields whose first step was measured
-    double fields_waited; // of them: not all matrices were there
-    double longest_wait;  // s, of any device
+    double fields_waited; // fields that waited for some of their matrices
+    double longest_wait;  // s, over all devices
 } figures;
 
 static const char *const kind_names[KINDS] = {"all", "light", "heat", "dark"};
@@ -321,7 +321,7 @@ static const bb_output stream_rows[] = {
 static const bb_output_table stream_outputs = {stream_title, NULL, "stream", NULL,
                                                BB_OUTPUT_ROWS(stream_rows)};
 
-// Table 1 of Bamakhrama et al. beside what was measured.
+// Lists the schedules of Table 1 of Bamakhrama et al. and the measured one.
 static void sum_up_schedules(figures *out)
 {
     const bb_field_times *field = &out->field;
