@@ -33,7 +33,7 @@ static bb_status check_pupil(const bb_fringe_study *study)
     BB_TRY(bb_fringe_pupil_draw(&study->physics, mask));
     BB_TRY(bb_fringe_pupil_damage(&study->physics, (uint64_t)study->common.seed, mask));
     BB_REQUIRE(memchr(mask, 1, (size_t)points) != NULL, BB_INVALID,
-               "a mask of %td x %td without a point: there is no phase to unwrap", size->columns,
+               "the pupil of %td x %td pixels is empty: there is no phase to unwrap", size->columns,
                size->rows);
 done:
     BB_RELEASE(&mask);
@@ -64,9 +64,9 @@ done:
 
 static const bb_column columns[] = {
     {"wrong_cycles", "wrong cycles", 1.0},
-    {"wrong_cycles_reference", "of reference", 1.0},
+    {"wrong_cycles_reference", "vs reference", 1.0},
     {"wavefront_error_nm", "error [nm]", 1.0},
-    {"wavefront_error_reference_nm", "of reference [nm]", 1.0},
+    {"wavefront_error_reference_nm", "vs reference [nm]", 1.0},
     {"rejected_share", "rejected", 1.0},
     {"operator_bytes", "fields [MB]", 1e-6},
     {"compression_ratio", "ratio to fp32", 1.0},
@@ -116,7 +116,7 @@ const bb_experiment bb_fringe_experiment = {
     .run = bb_fringe_experiment_run,
     .live = bb_fringe_experiment_live,
     .live_help =
-        "interferograms, four frames or one with a carrier a phase, unwrapped as they come",
+        "interferograms unwrapped as they arrive, four frames or one with a carrier per phase",
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
     .parts = bb_fringe_parts,

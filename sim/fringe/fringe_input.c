@@ -38,17 +38,17 @@ static bb_status check_steps(const bb_fringe_study *study, bb_index steps)
         "detection.algorithm none: '%s', dataset '%s' has %td frames, expected steps or carre",
         keys->file, keys->dataset, steps);
     BB_REQUIRE(algorithm != BB_DETECTION_CARRE || steps == CARRE_FRAMES, BB_INVALID,
-               "input.file: '%s', dataset '%s' has %td frames, expected 4: Carre's formula",
+               "input.file: '%s', dataset '%s' has %td frames, expected 4 for Carre's formula",
                keys->file, keys->dataset, steps);
     BB_REQUIRE(algorithm != BB_DETECTION_CARRIER || steps == 1, BB_INVALID,
-               "input.file: '%s', dataset '%s' has %td frames, expected 1: a carrier", keys->file,
-               keys->dataset, steps);
+               "input.file: '%s', dataset '%s' has %td frames, expected 1 with a carrier",
+               keys->file, keys->dataset, steps);
     BB_REQUIRE(algorithm != BB_DETECTION_STEPS || given > 0, BB_INVALID,
                "input.steps_rad is missing: '%s', dataset '%s' has %td frames; give the phase "
                "shift of each",
                keys->file, keys->dataset, steps);
     BB_REQUIRE(algorithm != BB_DETECTION_STEPS || given == steps, BB_INVALID,
-               "input.steps_rad has %td steps, '%s', dataset '%s' has %td frames", given,
+               "input.steps_rad has %td steps, but '%s', dataset '%s' has %td frames", given,
                keys->file, keys->dataset, steps);
 done:
     return status;
@@ -65,9 +65,8 @@ static bb_status check_phase(const bb_fringe_study *study)
     request.unit = "rad";
     BB_TRY(bb_status_prefix(bb_map_file_inspect(&request, &map), "input.file"));
     BB_REQUIRE(map.is_float, BB_INVALID,
-               "input.file: '%s', dataset '%s': integers, expected a phase in rad as floats, "
-               "or frames "
-               "[step][rows][columns]",
+               "input.file: '%s', dataset '%s' has integers, expected a phase in rad as floats, "
+               "or frames [step][rows][columns]",
                keys->file, keys->dataset);
     BB_REQUIRE(keys->steps_rad.count == 0, BB_INVALID,
                "input.steps_rad: '%s', dataset '%s' has two axes, expected frames "
@@ -93,7 +92,7 @@ static bb_status check_beside(const bb_map_request *request, const bb_fringe_inp
     if (request->dataset != NULL) {
         BB_TRY(bb_map_file_inspect(request, &map));
         BB_REQUIRE(map.rows == input->rows && map.columns == input->columns, BB_INVALID,
-                   "'%s', dataset '%s': %td rows and %td columns, expected the %td and %td of the "
+                   "'%s', dataset '%s': %td rows and %td columns, expected %td and %td as in the "
                    "data",
                    request->file, request->dataset, map.rows, map.columns, input->rows,
                    input->columns);
@@ -232,7 +231,7 @@ static bb_status read_map(const bb_map_request *request, const bb_fringe_input *
     BB_TRY(bb_map_file_read(request, out));
     BB_REQUIRE(out->rows == input->rows && out->columns == input->columns &&
                    (!request->steps || out->steps == input->steps),
-               BB_IO, "'%s', dataset '%s': its file changed after it was checked", request->file,
+               BB_IO, "'%s', dataset '%s': the file changed after it was checked", request->file,
                request->dataset);
 done:
     return status;
@@ -299,7 +298,7 @@ static bb_status take_truth(const bb_fringe_study *study, bb_fringe_input *out)
         known += is_known;
     }
     BB_REQUIRE(known > 0, BB_INVALID,
-               "'%s', dataset '%s': no finite value where there are data, expected the true phase",
+               "'%s', dataset '%s': the true phase is not finite at a point with data",
                request.file, request.dataset);
 done:
     bb_map_file_release(&map);
@@ -318,7 +317,7 @@ bb_status bb_fringe_input_open(const bb_fringe_study *study, bb_fringe_input *ou
         BB_TRY((out->steps > 0 ? take_frames : take_phase)(study, &map, out));
         bb_map_file_release(&map);
         BB_TRY(bb_status_prefix(take_truth(study, out), "input.truth"));
-        bb_log_detail("input: size, surface, pupil and noise of the study are of no effect");
+        bb_log_detail("input: size, surface, pupil and noise of the study have no effect");
     }
 done:
     bb_map_file_release(&map);

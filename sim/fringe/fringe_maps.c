@@ -143,8 +143,8 @@ static bb_status add_sight(whole_maps *dump, const bb_fringe_sight *sight)
                    sight->quality));
         BB_TRY(add_labels(dump, sight->parts));
         if (sight->interferogram != NULL) {
-            BB_TRY(add(dump, "interferogram", "first frame over full scale", "1", columns, rows,
-                       sight->interferogram));
+            BB_TRY(add(dump, "interferogram", "first frame divided by full scale", "1", columns,
+                       rows, sight->interferogram));
         }
     }
 done:
@@ -200,21 +200,21 @@ static const bb_output map_axis_rows[] = {
 #define MAP(field, axes, unit, text) {#field, axes, unit, text, BB_MEMBER(map_record, field)}
 
 static const bb_output map_rows[] = {
-    MAP(stride, "", "1", "rows and columns of the camera from one of the maps to the next"),
-    {"interferogram", "row, column", "1", "first frame over full scale, as the reference sees it",
+    MAP(stride, "", "1", "camera rows and columns between neighbouring points of a map"),
+    {"interferogram", "row, column", "1", "first frame of the reference, divided by full scale",
      .note = "absent without frames", BB_MEMBER(map_record, interferogram)},
-    MAP(wrapped, "row, column", "rad", "wrapped phase that the reference sees"),
+    MAP(wrapped, "row, column", "rad", "wrapped phase of the reference"),
     {"truth", "row, column", "rad", "true phase", .note = "absent without a truth",
      BB_MEMBER(map_record, truth)},
-    MAP(parts, "row, column", "1", "index of the part of the pupil that a point belongs to"),
+    MAP(parts, "row, column", "1", "index of the part of the pupil that contains a point"),
     {"quality", "row, column", "1", "mean weight of a point's edges in the reference's last least "
      "squares",
-     .note = "1: every edge was kept and is followed; at most 0.5 where they were rejected",
+     .note = "1: the phase follows every edge; at most 0.5 at rejected edges",
      BB_MEMBER(map_record, quality)},
     MAP(unwrapped, "pipeline, row, column", "rad", "unwrapped phase"),
     {"error", "pipeline, row, column", "rad",
-     "unwrapped phase minus the truth, each part without its piston",
-     .note = "without a truth minus the reference's phase; a piston is the mean over the part's "
+     "unwrapped phase minus the truth, without the piston of each part",
+     .note = "without a truth, minus the reference's phase; a piston is the mean over the part's "
              "points of the most frequent cycle", BB_MEMBER(map_record, error)},
 };
 
@@ -222,12 +222,12 @@ static const char part_title[] = "/parts, fringe";
 
 static const bb_output part_axis_rows[] = {
     {"part", "part", "1", "index of the part in /maps/parts",
-     .note = "the largest first, at most 64 of them"},
+     .note = "largest first, at most 64"},
 };
 static const bb_output part_rows[] = {
-    {"points", "part", "1", "points of the part", BB_MEMBER(part_record, points)},
-    {"piston", "part", "rad", "piston of the reference's phase over the truth",
-     .note = "taken out of errors; 0 without a truth", BB_MEMBER(part_record, piston)},
+    {"points", "part", "1", "number of points of the part", BB_MEMBER(part_record, points)},
+    {"piston", "part", "rad", "piston of the reference's phase relative to the truth",
+     .note = "subtracted from errors; 0 without a truth", BB_MEMBER(part_record, piston)},
 };
 // clang-format on
 

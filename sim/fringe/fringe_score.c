@@ -120,37 +120,38 @@ static const char title[] = "/results, fringe";
 
 // clang-format off
 static const bb_output rows[] = {
-    ROW(wrong_cycles, "1", "points with another cycle than the truth, after removing the piston of each part"),
-    ROW(wrong_cycles_reference, "1", "points with another cycle than the reference's phase"),
+    ROW(wrong_cycles, "1", "points on another cycle than the truth, after removing the piston of "
+                           "each part"),
+    ROW(wrong_cycles_reference, "1", "points on another cycle than the reference's phase"),
     ROW(missing, "1", "points without a phase where the reference has one; counted as wrong"),
-    ROW(wavefront_rms_nm, "nm", "rms of the measured wavefront, each part without its mean"),
+    ROW(wavefront_rms_nm, "nm", "rms of the measured wavefront, without the mean of each part"),
     ROW(wavefront_pv_nm, "nm", "peak to valley of the measured wavefront"),
     ROW(wavefront_error_nm, "nm", "rms of the measured wavefront minus the truth"),
     ROW(wavefront_error_reference_nm, "nm", "rms of the measured wavefront minus the reference's"),
-    ROW(scale_rad, "rad", "robust scale of the residuals of gradients"),
-    ROW(limit_rad, "rad", "residual beyond which an edge is rejected"),
-    ROW(rejected_share, "1", "rejected edges over all"),
-    ROW(cycles, "1", "V-cycles of multigrid, and steps of conjugate gradients"),
-    ROW(reweighted, "1", "times that weights were made anew"),
-    ROW(changed, "1", "points of the last reweighting on another turn than the phase kept before it"),
-    ROW(bits, "1", "of the camera whose frames it saw"),
-    ROW(saturated, "1", "pixels of all frames beyond the camera's range"),
+    ROW(scale_rad, "rad", "robust scale of the gradient residuals"),
+    ROW(limit_rad, "rad", "residual above which an edge is rejected"),
+    ROW(rejected_share, "1", "fraction of rejected edges"),
+    ROW(cycles, "1", "multigrid V-cycles and conjugate-gradient steps"),
+    ROW(reweighted, "1", "number of reweightings"),
+    ROW(changed, "1", "points whose cycle changed in the last reweighting"),
+    ROW(bits, "1", "bits of the camera whose frames the pipeline uses"),
+    ROW(saturated, "1", "pixels outside the camera's range, over all frames"),
 };
 static const bb_output zernike_axes[] = {
-    {"zernike", "zernike", "1", .long_name = "Noll's index of the Zernike polynomial"},
+    {"zernike", "zernike", "1", .long_name = "Noll index of the Zernike polynomial"},
 };
 static const bb_output zernike_rows[] = {
     {"zernike_nm", "pipeline, zernike", "nm", "fitted coefficient, rms over the disc",
      .member = offsetof(bb_fringe_evaluation, zernike_nm)},
 };
 static const bb_output fact_rows[] = {
-    {"points", "", "1", "points of the pupil", .member = offsetof(bb_fringe_facts, points)},
-    {"parts", "", "1", "parts of the pupil that no path joins",
+    {"points", "", "1", "number of points in the pupil", .member = offsetof(bb_fringe_facts, points)},
+    {"parts", "", "1", "number of separate parts of the pupil",
      .member = offsetof(bb_fringe_facts, parts)},
-    {"steep_share", "", "1", "edges that were kept with a wrapped difference beyond 0.8 pi, over all",
-     .note = "the reference's; an aliased slope leaves no residue", BB_MEMBER(bb_fringe_facts, steep_share)},
-    {"hanging_share", "", "1", "fraction of points in sets that only rejected edges join to their "
-     "region",
+    {"steep_share", "", "1", "fraction of edges kept with a wrapped difference beyond 0.8 pi",
+     .note = "of the reference; an aliased slope leaves no residue", BB_MEMBER(bb_fringe_facts, steep_share)},
+    {"hanging_share", "", "1", "fraction of points in sets that only rejected edges connect to "
+                               "their region",
      .note = "of the reference; sets of 16 points or more, whose cycle is a guess", BB_MEMBER(bb_fringe_facts, hanging_share)},
     {"full_scale", "", "1", "value of full scale in the frames",
      .note = "for frames of `input:`", BB_MEMBER(bb_fringe_facts, full_scale)},

@@ -164,11 +164,11 @@ static bb_status find_number(const bb_results *results, const char *path, const 
     bb_index p = 0;
     BB_REQUIRE(names != NULL && names->is_text && values != NULL && values->numbers != NULL &&
                    values->count == names->count,
-               BB_INTERNAL, "results without %s", path);
+               BB_INTERNAL, "the results have no %s", path);
     while (p < names->count && strcmp(names->texts[p], name) != 0) {
         ++p;
     }
-    BB_REQUIRE(p < names->count, BB_INTERNAL, "results without pipeline %s", name);
+    BB_REQUIRE(p < names->count, BB_INTERNAL, "the results have no pipeline %s", name);
     *out = values->numbers[p];
 done:
     return status;
@@ -322,16 +322,18 @@ done:
 }
 
 static const bb_output candidates[] = {
-    {"slots", "trial", NULL, "numbers of the slots of the trial", .note = "of fringe",
+    {"slots", "trial", NULL, "number formats of the trial's slots", .note = "of fringe",
      .member = offsetof(bb_search_row, candidate)},
-    {"operator_bytes", "trial", "byte", "fields as stored", .note = "of fringe",
-     .member = offsetof(bb_search_row, cost)},
+    {"operator_bytes", "trial", "byte", "bytes of the fields in their storage formats",
+     .note = "of fringe", .member = offsetof(bb_search_row, cost)},
 };
 static const bb_output losses[] = {
     {"wavefront_error_reference_nm", "trial", "nm",
-     "loss: largest of the draws, until one is beyond a limit",
+     "loss: maximum over the draws up to the first one above a limit",
      .note = "of fringe; NaN where a draw failed", .member = offsetof(bb_search_row, loss)},
-    {"wrong_cycles_reference", "trial", "1", "largest of the draws, until one is beyond a limit",
+    {"wrong_cycles_reference", "trial", "1",
+     "maximum over the draws up to the first one above a "
+     "limit",
      .note = "of fringe; NaN where a draw failed", .member = offsetof(bb_search_row, wrong)},
 };
 
@@ -375,7 +377,7 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
                                "arithmetic other than fp32, storage and slots of pipelines.%td",
                                p, p));
         BB_TRY(bb_study_refuse(!searches && pipeline->search.wrong_cycles > 0, config, problems,
-                               "pipelines.%td.search: of no effect without "
+                               "pipelines.%td.search: has no effect without "
                                "pipelines.%td.max_loss, the largest loss in nm",
                                p, p));
     }
@@ -501,8 +503,8 @@ static bb_status plan_unwrapping(const void *all, const void *extent, bb_plan *p
                               bb_format_describe(config.slots[BB_UNWRAP_SMOOTHER].storage)->name));
     }
     BB_TRY(bb_plan_add(plan, "conjugate gradients",
-                       "not in the time; up to %d steps a least squares, if cycles do not "
-                       "contract or the pupil winds",
+                       "not included in the time: up to %d steps per least-squares solve, if "
+                       "V-cycles converge slowly or a part of the pupil has winding paths",
                        BB_UNWRAP_DESCENT_STEPS));
 done:
     return status;

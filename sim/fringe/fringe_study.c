@@ -24,7 +24,7 @@ static const bb_schema slot_schema = BB_SCHEMA("slot", bb_fringe_slot, slot_keys
 static const bb_key search_keys[] = {
     {.name = "wrong_cycles", .kind = BB_KEY_INTEGER, .unit = "1", .maximum = 1e9,
      .offset = offsetof(bb_fringe_search_config, wrong_cycles), .default_text = "0",
-     .meaning = "Most points, of every draw, on another cycle than the reference's."},
+     .meaning = "Largest number of points, in every draw, on another cycle than the reference's."},
 };
 static const bb_schema search_schema = BB_SCHEMA("search", bb_fringe_search_config, search_keys);
 
@@ -35,20 +35,20 @@ static const bb_schema search_schema = BB_SCHEMA("search", bb_fringe_search_conf
 
 static const bb_key pipeline_keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_fringe_pipeline, name),
-     .meaning = "Name in the results; `reference` is the truth of the others."},
+     .meaning = "Name in the results; `reference` is the truth for the others."},
     {.name = "arithmetic", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
      .offset = offsetof(bb_fringe_pipeline, arithmetic), .default_text = "fp32",
      .replaces = {"max_loss", "search"},
-     .meaning = "In which every step computes."},
+     .meaning = "Arithmetic of every step."},
     {.name = "storage", .kind = BB_KEY_CHOICE, .choices = bb_format_names, .optional = true,
      .offset = offsetof(bb_fringe_pipeline, storage), .replaces = {"max_loss", "search"},
      .meaning = "Storage format of every step's results; default: that of the "
      "arithmetic."},
     SLOT("gradient", BB_UNWRAP_GRADIENT, "Wrapped phase, its differences, weights, right-hand side."),
-    SLOT("smoother", BB_UNWRAP_SMOOTHER, "The solution on every grid."),
+    SLOT("smoother", BB_UNWRAP_SMOOTHER, "Solution on every grid."),
     SLOT("residual", BB_UNWRAP_RESIDUAL, "Right-hand sides of coarse grids."),
     SLOT("transfer", BB_UNWRAP_TRANSFER, "Weights of coarse grids, and corrections of fine ones."),
-    SLOT("congruence", BB_UNWRAP_CONGRUENCE, "The phase that comes out."),
+    SLOT("congruence", BB_UNWRAP_CONGRUENCE, "Unwrapped phase."),
     {.name = "bits", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 16.0,
      .optional = true, .offset = offsetof(bb_fringe_pipeline, bits),
      .meaning = "Bits of the camera, instead of the study's; the reference has "
@@ -60,27 +60,28 @@ static const bb_key pipeline_keys[] = {
      .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_fringe_pipeline, max_loss),
      .replaces = {"arithmetic", "storage", "gradient", "smoother", "residual", "transfer",
                   "congruence"},
-     .meaning = "Largest rms of the wavefront minus the reference's, of every draw; finds the "
-                "arithmetic and storage of fewest bytes of every slot."},
+     .meaning = "Largest rms difference from the reference's wavefront, in every draw; selects "
+                "arithmetic and storage of fewest bytes for every slot."},
     {.name = "search", .kind = BB_KEY_GROUP, .schema = &search_schema,
      .offset = offsetof(bb_fringe_pipeline, search),
-     .meaning = "max_loss: a second limit."},
+     .meaning = "Second limit for max_loss."},
 };
 static const bb_schema pipeline_schema = BB_SCHEMA("pipelines", bb_fringe_pipeline, pipeline_keys);
 
 static const bb_key input_keys[] = {
     {.name = "file", .kind = BB_KEY_PATH, .optional = true,
      .offset = offsetof(bb_fringe_input_config, file),
-     .meaning = "HDF5 or FITS file of a measured phase or of frames; size, surface, pupil and noise are then "
-                "of no effect (but pupil.diameter: the disc of Zernike polynomials)."},
+     .meaning = "HDF5 or FITS file with a measured phase or frames; size, surface, pupil and "
+                "noise then have no effect (except pupil.diameter: the disc of Zernike "
+                "polynomials)."},
     {.name = "dataset", .kind = BB_KEY_TEXT, .default_text = "/wrapped",
      .offset = offsetof(bb_fringe_input_config, dataset),
-     .meaning = "Wrapped phase in rad [rows][columns], from -pi to pi or from 0 to 2 pi, or frames "
-                "[step][rows][columns] of any unit; NaN where nothing was measured. Of FITS an image by "
-                "name or number, by default the first."},
+     .meaning = "Wrapped phase in rad [rows][columns], from -pi to pi or from 0 to 2 pi, or "
+                "frames [step][rows][columns] in any unit; NaN at points without data. For FITS: "
+                "name or number of an image, default the first."},
     {.name = "mask", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_fringe_input_config, mask),
-     .meaning = "Integers or booleans [rows][columns] of the same file, 0 where nothing was measured."},
+     .meaning = "Integers or booleans [rows][columns] in the same file, 0 at points without data."},
     {.name = "truth", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_fringe_input_config, truth),
      .meaning = "Unwrapped phase in rad [rows][columns] in the same file, used as "
@@ -91,9 +92,9 @@ static const bb_key input_keys[] = {
     {.name = "full_scale", .kind = BB_KEY_DOUBLE, .unit = "1", .maximum = 1e30,
      .exclusive_minimum = true, .optional = true,
      .offset = offsetof(bb_fringe_input_config, full_scale),
-     .meaning = "Full scale of frames, for bits and least_modulation; default: for "
-     "integers the least 2^k - 1 not below the values in the mask, for "
-     "floats 1 or the largest value above."},
+     .meaning = "Full scale of frames, for bits and least_modulation; default: for integers the "
+                "smallest 2^k - 1 not below the values in the mask, for floats 1 or the largest "
+                "value if greater."},
 };
 static const bb_schema input_schema = BB_SCHEMA("input", bb_fringe_input_config, input_keys);
 
@@ -113,16 +114,18 @@ static const bb_key keys[] = {
     {.name = "waves_per_fringe", .kind = BB_KEY_DOUBLE, .unit = "1", .maximum = 1000.0,
      .exclusive_minimum = true, .offset = offsetof(bb_fringe_study, physics.waves_per_fringe),
      .default_text = "0.5",
-     .meaning = "Waves of height in a fringe, 2 pi of phase: 0.5 in reflection, 1 in transmission."},
-    GROUP(surface, &bb_fringe_surface_schema, "The surface or wavefront that is measured."),
-    GROUP(pupil, &bb_fringe_pupil_schema, "Which pixels see it."),
-    GROUP(camera, &bb_fringe_camera_schema, "What a frame is worth."),
-    GROUP(detection, &bb_fringe_detection_schema, "From frames to phase."),
+     .meaning = "Height of a fringe (2 pi of phase) in waves: 0.5 in reflection, 1 in "
+                "transmission."},
+    GROUP(surface, &bb_fringe_surface_schema, "Measured surface or wavefront."),
+    GROUP(pupil, &bb_fringe_pupil_schema, "Pixels inside the pupil."),
+    GROUP(camera, &bb_fringe_camera_schema, "Noise and quantisation of a frame."),
+    GROUP(detection, &bb_fringe_detection_schema, "Phase detection from frames."),
     {.name = "unwrap", .kind = BB_KEY_GROUP, .schema = &bb_unwrap_method_schema,
-     .offset = offsetof(bb_fringe_study, unwrap), .meaning = "How the phase is unwrapped."},
+     .offset = offsetof(bb_fringe_study, unwrap), .meaning = "Unwrapping method."},
     {.name = "zernike_terms", .kind = BB_KEY_INTEGER, .unit = "1",
      .maximum = BB_WAVEFRONT_TERMS, .offset = offsetof(bb_fringe_study, zernike_terms),
-     .default_text = "36", .meaning = "Zernike polynomials that are fitted to every phase; 0: none."},
+     .default_text = "36", .meaning = "Number of Zernike polynomials fitted to every phase; 0: "
+                                      "none."},
     {.name = "machine", .kind = BB_KEY_GROUP, .schema = &bb_machine_price_schema,
      .offset = offsetof(bb_fringe_study, machine), .meaning = "Cost of the computing machine."},
     BB_KERNELS_KEY(bb_fringe_study),

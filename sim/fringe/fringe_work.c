@@ -148,8 +148,8 @@ static bb_status detect(bb_fringe_work *work, bb_index pipeline, unsigned char *
     }
     if (seen == 0 && lit > 0) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_UNDERDETERMINED,
-                       "no point has a phase; frames that are constant or saturated have no "
-                       "modulation of at least detection.least_modulation = %g",
+                       "no point has a phase; constant or saturated frames do not reach "
+                       "detection.least_modulation = %g",
                        work->study.physics.detection.least_modulation);
         BB_REQUIRE(pipeline != work->reference, BB_INVALID, "pipeline %s: %s",
                    work->pipelines[pipeline].name, evaluation->common.outcome.detail);
@@ -207,8 +207,8 @@ static void judge(const bb_unwrap_parts *parts, const double *phase, bool conver
     if (!converged) {
         bb_outcome_set(
             outcome, BB_OUTCOME_NOT_CONVERGED,
-            "the least squares of the unwrapping did not converge: the mask, its weights or "
-            "the formats of the slots hinder multigrid");
+            "the least-squares solve of the unwrapping did not converge: check the mask, its "
+            "weights and the formats of the slots");
     }
 }
 

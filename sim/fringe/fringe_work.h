@@ -102,7 +102,7 @@ typedef struct bb_fringe_work {
     bb_fringe_input input;             ///< input data not yet moved to the first draw
     bb_index draw;                     ///< loaded draw
     bb_scene *scene;                   ///< scene of the loaded draw; NULL if none is loaded
-    bb_frames *frames;                 ///< unquantised frames of the loaded draw; NULL without
+    bb_frames *frames;                 ///< its frames before quantisation; NULL without
     double *intensity;                 ///< intensities as quantised by the current camera
     double *wrapped;                   ///< [rows][columns] wrapped phase of the last pipeline
     double *phase;                     ///< [rows][columns] unwrapped phase of the last pipeline

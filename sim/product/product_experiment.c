@@ -88,7 +88,7 @@ static bb_status dump_y(product_dump *dump, bb_index index, const char *pipeline
     dump->views[index] = bb_view_matrix(dump->y[index], vectors, rows);
     (void)snprintf(dump->y_units[index], sizeof dump->y_units[index], "%s", unit);
     dump->y_sources[index] = bb_matrix_source_dense(&dump->views[index], "Y", dump->y_units[index]);
-    BB_TRY(add_operator(dump, "Y", "products, a vector a row,", index, pipeline,
+    BB_TRY(add_operator(dump, "Y", "products, one vector per row,", index, pipeline,
                         &dump->y_sources[index]));
 done:
     return status;
@@ -222,7 +222,7 @@ static bb_status open_inputs(const bb_product_study *study, bb_index columns, bb
     BB_TRY(bb_status_prefix(bb_matrix_file_open(&study->inputs, false, "X", out), "inputs"));
     const bb_matrix_source *source = bb_matrix_file_source(*out);
     BB_REQUIRE(source->columns == columns, BB_INVALID,
-               "inputs: %td values a vector, expected the matrix's %td columns", source->columns,
+               "inputs: %td values per vector, expected the matrix's %td columns", source->columns,
                columns);
 done:
     return status;
@@ -376,7 +376,7 @@ static void compare(const product_run *run, product_evaluation *evaluation)
     if (evaluation->common.outcome.kind == BB_OUTCOME_OK && !isfinite(*all_values)) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
                        "relative error of a product whose reference is %s",
-                       isnan(*all_values) ? "no number" : "zero throughout");
+                       isnan(*all_values) ? "NaN" : "all zero");
     }
 }
 
@@ -464,7 +464,7 @@ static const bb_output_table operator_outputs = {
 
 static const bb_output outputs[] = {
     {"worst_relative_error", "pipeline", "1",
-     "largest norm of y - y_ref over norm of y_ref of one vector",
+     "largest relative error ||y - y_ref|| / ||y_ref|| of a vector",
      .member = offsetof(product_evaluation, worst_vector)},
 };
 

@@ -5,10 +5,11 @@
 static const bb_key layout_keys[] = {
     {.name = "mesh_columns", .kind = BB_KEY_INTEGER, .unit = "1", .maximum = 1e9,
      .offset = offsetof(bb_product_layout_config, mesh_columns), .default_text = "0",
-     .meaning = "Columns are points of a mesh, x fastest, this many across; 0: a line."},
+     .meaning = "Width of the mesh whose points are the columns, x fastest; 0: the columns are a "
+                "line."},
     {.name = "row_columns", .kind = BB_KEY_INTEGER, .unit = "1", .maximum = 1e9,
      .offset = offsetof(bb_product_layout_config, row_columns), .default_text = "0",
-     .meaning = "Rows are points of a grid, this many across; 0: no grid."},
+     .meaning = "Width of the grid whose points are the rows; 0: no grid."},
 };
 static const bb_schema layout_schema =
     BB_SCHEMA("layout", bb_product_layout_config, layout_keys);
@@ -16,13 +17,13 @@ static const bb_schema layout_schema =
 static const bb_key keys[] = {
     BB_STUDY_KEYS(bb_product_study),
     {.name = "matrix", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_schema,
-     .offset = offsetof(bb_product_study, matrix), .meaning = "The matrix, rows by columns."},
+     .offset = offsetof(bb_product_study, matrix), .meaning = "Matrix, rows by columns."},
     {.name = "inputs", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_optional_schema,
      .offset = offsetof(bb_product_study, inputs),
-     .meaning = "Vectors to multiply, one per row; default: standard normal ones."},
+     .meaning = "Vectors to multiply, one per row; default: standard normal vectors."},
     {.name = "vectors", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e6,
      .offset = offsetof(bb_product_study, vectors), .default_text = "8",
-     .meaning = "Vectors to draw where no inputs are given."},
+     .meaning = "Number of random vectors if no inputs are given."},
     {.name = "layout", .kind = BB_KEY_GROUP, .schema = &layout_schema,
      .offset = offsetof(bb_product_study, layout),
      .meaning = "Grids of rows and columns, for zfp."},

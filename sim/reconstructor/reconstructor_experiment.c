@@ -204,7 +204,7 @@ typedef struct score_row {
 
 static const bb_output outputs[] = {
     {"variance_loss", "pipeline", "1",
-     "price: part of the variance that the reference explains and this reconstructor leaves",
+     "loss: fraction of the variance explained by the reference but not by this reconstructor",
      .member = offsetof(score_row, loss)},
     {"residual_trace", "pipeline", "<of Ctt>",
      "trace of the residual covariance; NaN without truth_covariance",
@@ -218,8 +218,8 @@ static const bb_output_table reconstructor_outputs = {.title = "/results, recons
 
 static const bb_output loss_rows[] = {
     {"variance_loss", "trial", "1",
-     "loss: worst part of the variance that the reference explains and this leaves",
-     .note = "of reconstructor; over draws; NaN where one failed",
+     "loss: largest fraction of the variance explained by the reference but not by this one",
+     .note = "of reconstructor; over draws; NaN if one failed",
      .member = offsetof(bb_search_row, loss)},
 };
 

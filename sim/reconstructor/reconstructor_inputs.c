@@ -83,8 +83,9 @@ static bb_status open_low_rank(const bb_reconstructor_low_rank *keys, bb_reconst
     BB_TRY(load_place(&vectors, BB_QUANTITY_FRACTION, "low_rank", NULL, &rows, &data->columns,
                       &data->vectors));
     BB_REQUIRE(rows == n && data->columns <= n, BB_INVALID,
-               "low_rank: %td x %td, expected the covariance's %td rows and no more columns", rows,
-               data->columns, n);
+               "low_rank: %td x %td, expected the covariance's %td rows and at most as many "
+               "columns",
+               rows, data->columns, n);
     data->bounded = keys->weights != NULL;
     if (!data->bounded) {
         BB_TRY(BB_ALLOCATE(data->columns, &data->weights));

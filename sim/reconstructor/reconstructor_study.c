@@ -19,11 +19,10 @@ static const bb_key low_rank_keys[] = {
      .optional = true, .meaning = "HDF5 or FITS file, relative to the file that names it."},
     {.name = "dataset", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_reconstructor_low_rank, dataset),
-     .meaning = "Columns U, measurements by columns, such as /operators/Cmm_low_rank."},
+     .meaning = "Matrix U, measurements by columns, such as /operators/Cmm_low_rank."},
     {.name = "weights", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_reconstructor_low_rank, weights),
-     .meaning = "A weight per column, such as /operators/Cmm_weights; default: "
-     "unbounded."},
+     .meaning = "Weights, one per column, such as /operators/Cmm_weights; default: unbounded."},
 };
 static const bb_schema low_rank_schema =
     BB_SCHEMA("low_rank", bb_reconstructor_low_rank, low_rank_keys);
@@ -39,13 +38,13 @@ static const bb_key keys[] = {
      "formats."},
     {.name = "cross_covariance", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_schema,
      .offset = offsetof(bb_reconstructor_study, cross_covariance),
-     .meaning = "Covariance of truth and measurements: Ctm."},
+     .meaning = "Cross-covariance of truth and measurements: Ctm."},
     {.name = "truth_covariance", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_optional_schema,
      .offset = offsetof(bb_reconstructor_study, truth_covariance),
      .meaning = "Covariance of the truth, for residual_trace: Ctt."},
     {.name = "solver", .kind = BB_KEY_GROUP, .schema = &solver_schema,
      .offset = offsetof(bb_reconstructor_study, solver),
-     .meaning = "How the covariance is factored."},
+     .meaning = "Factorization of the covariance."},
     {.name = "machine", .kind = BB_KEY_GROUP, .schema = &bb_machine_price_schema,
      .offset = offsetof(bb_reconstructor_study, machine), .meaning = "Cost of the computing machine."},
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_factor_pipeline_schema,
@@ -88,7 +87,7 @@ static bb_status check_policies(const bb_reconstructor_study *request, const bb_
                                p));
         BB_TRY(bb_study_refuse(
             pipelines[p].search.over != (int)BB_LOSS_OVER_ALL, config, problems,
-            "pipelines[%td].search.over: of no effect with one loss, expected no such key", p));
+            "pipelines[%td].search.over: remove it, a reconstructor study has only one loss", p));
         BB_TRY(bb_study_refuse(
             bb_policy_describe(policy)->by_tolerance && isnan(policy->tolerance), config, problems,
             "pipelines[%td].policy: expected the key tolerance, as the noise of the covariance is "

@@ -160,7 +160,7 @@ static bb_status write_map(const bb_wafer_study *study, const bb_scan *scan, bb_
     BB_TRY(bb_text_add(out,
                        "exposure%s; ^ scanned up, v down; * scored\n. rim of the wafer; x to the "
                        "right, y upwards\n",
-                       has_doses(scan) ? ", below it its dose in mJ/cm2" : ""));
+                       has_doses(scan) ? ", with its dose in mJ/cm2 below" : ""));
 done:
     BB_RELEASE(&map.letters);
     BB_RELEASE(&map.owner);
@@ -182,12 +182,13 @@ static bb_status write_lines(const bb_wafer_study *study, const bb_scan *scan, b
     }
     if (scan->dose_map != NULL) {
         BB_TRY(bb_text_add(out,
-                           "within each field its dose times a map of %td x %td cells, %.4g in the "
-                           "mean\n",
+                           "the dose within a field is multiplied by a map of %td x %td cells "
+                           "with mean %.4g\n",
                            scan->dose_map->columns, scan->dose_map->rows,
                            bb_dose_map_mean(scan->dose_map)));
     }
-    BB_TRY(bb_text_add(out, "area: part within usable_radius_mm; at: its first light step\n\n"));
+    BB_TRY(bb_text_add(out, "area: fraction within usable_radius_mm; at: start of the first light "
+                            "step\n\n"));
 done:
     return status;
 }

@@ -63,22 +63,22 @@ static bb_status describe_edge(const bb_wafer_study *study, bb_text *out)
         goto done;
     }
     BB_TRY(bb_text_add(out,
-                       "%s no edge of the wafer: %td of %td scored points lie within 2 l_s = %.1f "
-                       "mm of it. At the outermost, r = %.1f mm, ",
-                       plane ? "response.generator kernel knows"
-                             : "axis z of response.generator fem is the kernel's, which knows",
+                       "%s the edge of the wafer: %td of %td scored points lie within 2 l_s = "
+                       "%.1f mm of it. At the outermost, r = %.1f mm, ",
+                       plane ? "response.generator kernel ignores"
+                             : "axis z of response.generator fem uses the kernel, which ignores",
                        loss.near, loss.points, 1e3 * loss.reach, 1e3 * loss.radius));
     if (plane) {
-        BB_TRY(bb_text_add(out, "about %.0f %% of the displacement in x and y is left out%s",
+        BB_TRY(bb_text_add(out, "about %.0f %% of the displacement in x and y is missing%s",
                            100.0 * loss.part, height ? ", " : ""));
     }
     if (height) {
         BB_TRY(
-            bb_text_add(out, "up to about %.0f %% of the height is left out", 100.0 * loss.height));
+            bb_text_add(out, "up to about %.0f %% of the height is missing", 100.0 * loss.height));
     }
     BB_TRY(bb_text_add(out, "; %s",
-                       plane ? "generator fem has the edge for x and y, plate for all"
-                             : "generator plate has it"));
+                       plane ? "generator fem includes the edge for x and y, plate for all axes"
+                             : "generator plate includes it"));
 done:
     return status;
 }
@@ -92,8 +92,8 @@ static bb_status describe_mesh(const bb_wafer_study *study, bb_text *out)
     }
     return bb_text_add(
         out,
-        "mesh.spacing_mm = %g is coarser than scan.slit_width_mm = %g, so that about "
-        "%.2g nm of the displacement at a scored point are the mesh's",
+        "mesh.spacing_mm = %g is coarser than scan.slit_width_mm = %g: about %.2g nm of the "
+        "displacement at a scored point are mesh error",
         spacing, study->scan.slit_width_mm,
         1e9 * bb_exposure_mesh_error(&study->wafer, &study->scan, 1e-3 * spacing));
 }

@@ -141,21 +141,21 @@ static const bb_output rows[] = {
     {"certified_bound_nm", "pipeline, axis", "nm",
      "largest certified bound on the error of a slit point's displacement in a light step",
      .note = "docs/manual/precision.md, section 4.1", BB_MEMBER(row, bound), .scale = 1e9},
-    {"certified_coding_nm", "pipeline, axis", "nm",
-     "largest part of it that storage is to blame for", BB_MEMBER(row, coding), .scale = 1e9},
+    {"certified_coding_nm", "pipeline, axis", "nm", "largest part of a bound due to storage",
+     BB_MEMBER(row, coding), .scale = 1e9},
     {"certified_error_nm", "pipeline, axis", "nm",
      "largest error of a slit point's displacement in a light step", BB_MEMBER(row, error),
      .scale = 1e9},
     {"certificate_looseness", "pipeline, axis", "1",
-     "median of bound over error, slit points and light steps with an error",
-     .note = "NaN where none has one", BB_MEMBER(row, looseness)},
+     "median of bound over error, over slit points and light steps with an error",
+     .note = "NaN without errors", BB_MEMBER(row, looseness)},
     {"certificate_violations", "pipeline, axis", "1", "errors above their certified bound",
-     .note = "0 unless a bound is wrong", BB_MEMBER(row, violations)},
+     .note = "expected 0", BB_MEMBER(row, violations)},
     {"certificate_unbounded", "pipeline, axis", "1",
      "displacements without a bound: rows or products that are not finite",
      BB_MEMBER(row, unbounded)},
 };
-static const bb_output_table outputs = {"/results, wafer and product: storage errors", NULL,
+static const bb_output_table outputs = {"/results, wafer and product: losses of storage", NULL,
                                         "results", "pipeline, axis", BB_OUTPUT_ROWS(rows)};
 
 static bb_status publish(void *all, bb_results *results)

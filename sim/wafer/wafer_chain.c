@@ -40,8 +40,7 @@ static const char *refuse_arithmetic(const bb_wafer_study *study, const bb_stage
     const int generator = study->response.generator;
     const int arithmetic = (int)bb_stage_formats_arithmetic(BB_CHAIN_ROWS, rows);
     if (generator == (int)BB_GENERATOR_FILE) {
-        return rows->arithmetic > 0 ? "generator file reads its rows, expected a storage alone"
-                                    : NULL;
+        return rows->arithmetic > 0 ? "generator file reads its rows; give only a storage" : NULL;
     }
     if (generator == (int)BB_GENERATOR_KERNEL) {
         return arithmetic > (int)BB_FORMAT_FP32
@@ -209,7 +208,7 @@ static const bb_output rows[] = {
      BB_MEMBER(row, formats[BB_CHAIN_ROWS])},
     {"heat_error_nm", "pipeline", "nm",
      "overlay error of narrow heat alone: larger abs(mean) + 3 sigma of x and y",
-     .note = "0 of a stage in fp64", BB_MEMBER(row, alone[BB_CHAIN_HEAT])},
+     .note = "0 for a stage in fp64", BB_MEMBER(row, alone[BB_CHAIN_HEAT])},
     {"interpolation_error_nm", "pipeline", "nm", "overlay error of narrow interpolation alone",
      BB_MEMBER(row, alone[BB_CHAIN_INTERPOLATION])},
     {"rows_error_nm", "pipeline", "nm", "overlay error of narrow rows alone",
@@ -346,7 +345,7 @@ static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan
     const bb_wafer_extent *span = extent;
     const double steps = span->scored * (double)((const bb_wafer_study *)study)->scan.light_steps;
     return bb_plan_add(plan, "chain",
-                       "%.0f sets of inputs beside the reference's, at most, of %.1f MB",
+                       "at most %.0f sets of inputs besides the reference's, of %.1f MB",
                        span->input_sets, 8e-6 * span->cells * steps * span->scored_wafers);
 }
 

@@ -85,11 +85,11 @@ static const bb_output rows[] = {
      .coordinate = true},
     {"step_ms", "level", "ms", "step of heat", BB_MEMBER(level_row, step_ms), .coordinate = true},
     {"error", "level", "1",
-     "relative error; of a field, norm of the difference from the next finer level over that of "
+     "relative error; for a field, norm of the difference from the next finer level over that of "
      "the finest",
      BB_MEMBER(level_row, error)},
     {"order", "level", "1",
-     "log2 of the error of the level before over this one's; NaN for a first",
+     "log2 of the previous level's error over that of this level; NaN for the first",
      BB_MEMBER(level_row, order)},
 };
 static const bb_output_table outputs = {"/results, convergence", NULL, "results", "level",

@@ -16,7 +16,7 @@ static const char *const filters[] = {"none", "zfp", NULL};
 static const bb_key keys[] = {
     {.name = "filter", .kind = BB_KEY_CHOICE, .choices = filters, .default_text = "none",
      .offset = offsetof(bb_dump_config, filter),
-     .meaning = "How --dump rows stores C; zfp needs HDF5's plugin for it."},
+     .meaning = "Filter with which --dump rows stores C; zfp needs its HDF5 plugin."},
     {.name = "tolerance_m_per_k", .kind = BB_KEY_DOUBLE, .unit = "m/K", .minimum = 1e-300, .maximum = 1.0,
      .offset = offsetof(bb_dump_config, tolerance_m_per_k), .default_text = "1e-15",
      .meaning = "Largest error of a value stored with zfp."},
@@ -83,7 +83,7 @@ static bb_status add_rows(const bb_wafer_study *study, operands *all, bb_results
             ++all->row_source_count;
             bb_wafer_rows_name(axis, all->problem->scored[f], name);
             (void)snprintf(long_name, sizeof long_name,
-                           "displacement %c at the slit points of field %td for a kelvin in a cell",
+                           "displacement %c at the slit points of field %td per kelvin in a cell",
                            bb_axis_letter(axis), all->problem->scored[f]);
             BB_TRY(
                 bb_results_stored_operator(results, name, long_name, row_source->source, storage));
@@ -113,7 +113,7 @@ static bb_status add_inputs(operands *all, bb_results *results)
         (void)snprintf(name, sizeof name, "S_%td", all->problem->scored[f]);
         BB_TRY(bb_results_operator(
             results, name,
-            "mean temperature of a cell in a light step above that which overlay counts from",
+            "mean temperature of a cell in a light step, relative to the overlay reference",
             &all->sources[f]));
     }
 done:

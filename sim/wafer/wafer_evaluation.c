@@ -139,12 +139,12 @@ static const bb_output pipeline_rows[] = {
      .note = "loss; NaN for a single scored point, which has no sigma",
      BB_MEMBER(pipeline_row, errors[BB_AXIS_X])},
     {"overlay_error_y_nm", "pipeline", "nm", "abs(mean) + 3 sigma of y minus the reference's",
-     .note = "price; likewise", BB_MEMBER(pipeline_row, errors[BB_AXIS_Y])},
+     .note = "loss; NaN for a single scored point", BB_MEMBER(pipeline_row, errors[BB_AXIS_Y])},
     {"height_error_nm", "pipeline", "nm", "abs(mean) + 3 sigma of height minus the reference's",
-     .note = "NaN where axis z was not computed", BB_MEMBER(pipeline_row, errors[BB_AXIS_Z])},
+     .note = "NaN without axis z", BB_MEMBER(pipeline_row, errors[BB_AXIS_Z])},
     {"compression_ratio_live", "pipeline", "1",
-     "bytes in fp32 without the columns off the wafer over operator_bytes",
-     .note = "NaN where that is 0", BB_MEMBER(pipeline_row, live_ratio)},
+     "bytes in fp32 without columns outside the wafer, over operator_bytes",
+     .note = "NaN if operator_bytes is 0", BB_MEMBER(pipeline_row, live_ratio)},
     {"correction", "correction", NULL, "linear model removed before the statistics",
      .note = "the last is fitted field by field", BB_OUTPUT_NAMES(model_names)},
     {"overlay_x_nm", "pipeline, correction", "nm",
@@ -160,8 +160,8 @@ static const bb_output_table pipeline_outputs = {title, NULL, "results", "pipeli
                                                  BB_OUTPUT_ROWS(pipeline_rows)};
 
 static const bb_output point_rows[] = {
-    {"correction_detail", "correction", NULL, "why a correction is not determined",
-     .note = "fields of too few points for their own", BB_ARRAY(publication, details)},
+    {"correction_detail", "correction", NULL, "reason why a correction is not determined",
+     .note = "fields with too few points for their own fit", BB_ARRAY(publication, details)},
     {"point", "point", "1", "index of the scored point", .note = "field by field",
      .count = offsetof(publication, points), .indices = true},
     {"point_x_mm", "point", "mm", "x on the wafer, from its centre", BB_MEMBER(publication, x),
@@ -178,14 +178,14 @@ static const bb_output_table point_outputs = {title, NULL, "results", NULL,
 
 static const bb_output displacement_rows[] = {
     {"displacement_nm", "pipeline, axis, point", "nm",
-     "dose-weighted mean displacement over the dwell", .note = "counted from `metrology.reference`",
+     "dose-weighted mean displacement over the dwell", .note = "relative to `metrology.reference`",
      BB_MEMBER(displacement_row, mean), .scale = 1e9},
     {"displacement_deviation_nm", "pipeline, axis, point", "nm",
      "dose-weighted deviation from that mean (fading)", BB_MEMBER(displacement_row, deviation),
      .scale = 1e9},
     {"residual_nm", "pipeline, axis, point", "nm",
      "dose-weighted mean of the feed-forward residual",
-     .note = "of the reference's u; for axis z of defocus", BB_MEMBER(displacement_row, residual),
+     .note = "of the reference's u; for axis z, of defocus", BB_MEMBER(displacement_row, residual),
      .scale = 1e9},
     {"residual_deviation_nm", "pipeline, axis, point", "nm",
      "dose-weighted deviation from that mean", BB_MEMBER(displacement_row, residual_deviation),
@@ -233,7 +233,7 @@ static bb_status correct(publication *out, const bb_wafer_evaluation *evaluation
         BB_TRY(bb_overlay_fit_model(models[m], &points, &fit, out->residual_x, out->residual_y));
         if (out->points < 2) {
             bb_outcome_set(&fit.outcome, BB_OUTCOME_UNDERDETERMINED,
-                           "no sigma from %td scored point", out->points);
+                           "sigma is undefined for %td scored point", out->points);
         }
         BB_TRY(
             bb_overlay_statistics_of(out->points, out->residual_x, out->residual_y, &statistics));
@@ -266,8 +266,8 @@ static void warn(const bb_wafer_study *study, const bb_wafer_evaluation *evaluat
                        common->pipeline, total->non_finite);
     }
     if (lost > 0.5) {
-        bb_log_warning("pipeline %s: %.0f %% of the operator's values underflowed to zero; "
-                       "scale: row keeps them",
+        bb_log_warning("pipeline %s: %.0f %% of the operator's values underflowed to zero; set "
+                       "scale: row to keep them",
                        common->pipeline, 100.0 * lost);
     }
 }

@@ -61,7 +61,7 @@ const bb_part *const bb_wafer_parts[] = {
     NULL,
 };
 
-static const bb_column scores[] = {{"overlay_x_nm", "overlay by heating x", 1.0},
+static const bb_column scores[] = {{"overlay_x_nm", "heating overlay x", 1.0},
                                    {"overlay_y_nm", "y", 1.0}};
 static const char *const prices[] = {"overlay_error_x_nm", "overlay_error_y_nm",
                                      "overlay_residual_nm"};
@@ -74,10 +74,10 @@ const bb_experiment bb_wafer_experiment = {
     .plan = bb_wafer_experiment_plan,
     .run = bb_wafer_experiment_run,
     .converge = bb_wafer_experiment_converge,
-    .converge_help = "mesh and time step of the heat, against closed forms and finer levels",
+    .converge_help = "mesh and time step of the heat, compared with closed forms and finer levels",
     .realtime = BB_CUDA_TWIN(bb_wafer_experiment_realtime),
-    .realtime_absent = "a control loop runs on a cuda device: this build has no CUDA",
-    .realtime_help = "the feed-forward of one pipeline, by the keys of `realtime:`",
+    .realtime_absent = "a control loop needs a cuda device: this build has no CUDA",
+    .realtime_help = "the feed-forward of one pipeline, set by the keys of `realtime:`",
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
     .parts = bb_wafer_parts,

@@ -120,7 +120,7 @@ static bb_status encode_there(bb_wafer_pass *pass, const bb_field_job *work,
                                           layout, work->draw > 0 ? draw : NULL, factors, report,
                                           work->draw > 0 ? NULL : certificates, &matrix));
     BB_REQUIRE(!bb_wafer_field_is_truth(pass, work) || !isnan(report->norms.sum_squares),
-               BB_INVALID, "rows of axis %c, field %td, made on the GPU: a value is not finite",
+               BB_INVALID, "rows of axis %c, field %td, computed on the GPU: a value is not finite",
                bb_axis_letter(work->axis), pass->problem->scored[work->field]);
     BB_TRY(bb_product_pipeline_operator_there(work->pipeline, pass->gpu.device, &matrix,
                                               &out->operation));
@@ -185,7 +185,7 @@ bb_status bb_wafer_field_encode(bb_wafer_pass *pass, const bb_field_job *work, b
             (double)layout.rows *
             (double)(pass->problem->input_blocks * pass->problem->grid->live_count);
     }
-    bb_log_detail("pipeline %s: %c coded in %.3f s, %.3f bits a value", pipeline->name,
+    bb_log_detail("pipeline %s: %c encoded in %.3f s, %.3f bits per value", pipeline->name,
                   bb_axis_letter(work->axis), report.seconds, 8.0 * report.bytes / report.values);
 done:
     return status;

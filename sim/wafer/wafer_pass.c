@@ -104,7 +104,8 @@ static bb_status open_others(bb_wafer_pass *pass)
     bb_index wanted = pass->study->response.gpus;
     wanted = wanted < pass->problem->scored_count ? wanted : pass->problem->scored_count;
     if (wanted > 1 && (bb_team_joined()->size > 1 || bb_energy_is_enabled())) {
-        bb_log_info("response.gpus: one for each process, and for counting joules");
+        bb_log_info("response.gpus: using one GPU, as with several processes or energy "
+                    "measurements");
     } else if (wanted > 1) {
         BB_TRY(BB_ZEROED(wanted - 1, &pass->others));
         for (; pass->other_count < wanted - 1; ++pass->other_count) {
@@ -130,7 +131,7 @@ static bb_status open_gpu(bb_wafer_work *work, bb_wafer_pass *out)
         return BB_OK;
     }
     if (absent != NULL) {
-        bb_log_info("response rows are made on the host: %s", absent);
+        bb_log_info("response rows are computed on the host: %s", absent);
         return BB_OK;
     }
     BB_TRY(bb_wafer_gpu_open(work->problem, device, &out->gpu));
@@ -331,7 +332,7 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
     lane *lanes = NULL;
     bb_field_parts list = {0};
     BB_REQUIRE(pass->referred == (work.evaluation == NULL), BB_INTERNAL,
-               "%td tasks, expected the reference among those of the first pass alone", count);
+               "%td tasks, expected the reference in the first pass and in no other", count);
     BB_TRY(bb_field_parts_list(tasks, count, team->size > 1 ? matrices : 1 + pass->other_count,
                                &list));
     bb_wafer_products products = {

@@ -145,7 +145,7 @@ static bb_status plan_sizes(const void *study, const void *extent, bb_plan *plan
     BB_TRY(bb_plan_add(plan, "fields", "%.0f laid out, %.0f heated, %.0f scored", span->fields,
                        span->exposed, span->scored));
     BB_TRY(bb_plan_add(plan, "thermal", "%.0f nodes%s, %.0f steps", span->nodes,
-                       span->modes > 1.0 ? " of mean and drop" : "", span->steps));
+                       span->modes > 1.0 ? " with mean and drop" : "", span->steps));
     BB_TRY(bb_plan_add(plan, "response", "%.0f points x %.0f cells, %.0f matrices", span->points,
                        span->cells, span->matrices));
 done:

@@ -18,13 +18,13 @@ static const bb_key keys[] = {
      .meaning = "Rate at which a field's matrix reaches the device, for the schedule of a plan."},
     {.name = "decode_gb_per_s", .kind = BB_KEY_DOUBLE, .unit = "GB/s", .minimum = 1e-3, .maximum = 1e6,
      .offset = offsetof(bb_machine_config, decode_gb_per_s), .optional = true,
-     .meaning = "Rate at which it is decoded, in decoded bytes."},
+     .meaning = "Rate of decoding, in decoded bytes."},
     {.name = "product_gflop_per_s", .kind = BB_KEY_DOUBLE, .unit = "GFLOP/s", .minimum = 1e-3, .maximum = 1e9,
      .offset = offsetof(bb_machine_config, product_gflop_per_s), .optional = true,
      .meaning = "Rate of the matrix-vector product."},
     {.name = "compression_ratio", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 1.0, .maximum = 1e4,
      .offset = offsetof(bb_machine_config, compression_ratio), .optional = true,
-     .meaning = "Of the field's matrix, against fp32."},
+     .meaning = "Compression ratio of the field's matrix relative to fp32."},
     BB_MACHINE_PRICE_KEYS(bb_machine_config),
 };
 // clang-format on
@@ -35,7 +35,7 @@ static bb_status list_reading(const char *what, const bb_requirement_sizes *size
 {
     const bb_requirements requirements = bb_requirements_of(sizes, reading);
     return bb_plan_add(plan, what,
-                       "%.2f GFLOP a field, %.1f GFLOP/s; an axis %.1f GFLOP/s, %.1f GB/s",
+                       "%.2f GFLOP per field, %.1f GFLOP/s; per axis %.1f GFLOP/s, %.1f GB/s",
                        1e-9 * requirements.flop, 1e-9 * requirements.flops,
                        1e-9 * requirements.flops_axis, 1e-9 * requirements.bytes_per_s_axis);
 }
@@ -46,7 +46,7 @@ static bb_status list_schedule(const char *what, const bb_field_schedule *schedu
     return bb_plan_add(plan, what, "period %.1f ms, latency %.1f ms, %s the budget of %.0f ms",
                        1e3 * schedule->period, 1e3 * schedule->latency,
                        schedule->latency < budget  ? "within"
-                       : schedule->period < budget ? "the period alone within"
+                       : schedule->period < budget ? "only the period within"
                                                    : "over",
                        1e3 * budget);
 }
@@ -64,7 +64,7 @@ static bb_status list_schedules(const bb_machine_config *machine, const bb_requi
         return BB_OK;
     }
     const bb_field_schedule plain = bb_field_schedule_plain(&stages);
-    BB_TRY(bb_plan_add(plan, "a field of one axis", "transfer %.1f ms, products %.1f ms",
+    BB_TRY(bb_plan_add(plan, "field of one axis", "transfer %.1f ms, products %.1f ms",
                        1e3 * stages.transfer, 1e3 * stages.compute));
     BB_TRY(list_schedule("without compression", &plain, sizes->budget, plan));
     if (isnan(stages.decode + stages.ratio)) {
@@ -108,13 +108,13 @@ static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)
     };
     const bb_requirements requirements = bb_requirements_of(&sizes, BB_READING_CORRECTED);
     BB_TRY(bb_plan_add(plan, "required",
-                       "in %.0f ms: T %.0f with %.1f entries a row, S %.0f, M %.0f, L %.0f, %.0f "
-                       "light and %.0f dark steps, %.0f axes",
+                       "in %.0f ms: T %.0f with %.1f entries per row, S %.0f, M %.0f, L %.0f, "
+                       "%.0f light and %.0f dark steps, %.0f axes",
                        budget_ms, sizes.unknowns, sizes.entries, sizes.sources, sizes.window,
                        sizes.field_points, sizes.light, sizes.dark, sizes.axes));
     BB_TRY(list_reading("  Equations 3 and 4", &sizes, BB_READING_CORRECTED, plan));
     BB_TRY(list_reading("  the same as printed", &sizes, BB_READING_PRINTED, plan));
-    BB_TRY(bb_plan_add(plan, "  level 1 memory, link", "%.0f MiB a field and axis, %.1f GB/s",
+    BB_TRY(bb_plan_add(plan, "  level 1 memory, link", "%.0f MiB per field and axis, %.1f GB/s",
                        requirements.field_bytes / 0x1p20, 1e-9 * requirements.link_bytes_per_s));
     BB_TRY(list_schedules(&study->machine, &sizes, plan));
 done:

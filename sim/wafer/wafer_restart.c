@@ -160,8 +160,8 @@ bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
     if (!*heated) {
         *place = (bb_heating_place){0};
         if (restart->first_stage) {
-            bb_log_warning("the checkpoint has products only; a search or several processes start "
-                           "again from the heat");
+            bb_log_warning("the checkpoint has products only; searches and runs with several "
+                           "processes restart from the heat");
             bb_store_close(&restart->resumed);
         }
         goto done;
@@ -173,7 +173,7 @@ bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
     list_rest(place, simulation->problem, heating, pieces);
     BB_TRY(bb_store_read_list(restart->resumed, pieces, REST));
     bb_store_close(&restart->resumed);
-    bb_log_info("going on at wafer %td, exposure %td, step %td", place->wafer, place->field,
+    bb_log_info("continuing at wafer %td, exposure %td, step %td", place->wafer, place->field,
                 place->step);
 done:
     BB_RELEASE(&state);
@@ -284,8 +284,8 @@ bb_status bb_wafer_products_load(bb_restart *restart, bb_wafer_products *product
     BB_TRY(products_subject(products, &subject));
     BB_TRY(bb_store_read_new(restart->resumed, &there, &bytes));
     if (strcmp(there, bb_text_string(&subject)) != 0) {
-        bb_log_warning("the checkpoint has products of other pipelines, rows or devices: "
-                       "all fields are multiplied again");
+        bb_log_warning("the checkpoint has products of other pipelines, rows or devices: all "
+                       "fields are recomputed");
         goto done;
     }
     BB_TRY(bb_store_read(restart->resumed, &done, sizeof done));
@@ -295,7 +295,7 @@ bb_status bb_wafer_products_load(bb_restart *restart, bb_wafer_products *product
     BB_TRY(list_products(products, &pieces, &count));
     BB_TRY(bb_store_read_list(restart->resumed, pieces + HEAD + 2, count - HEAD - 2));
     products->done = done;
-    bb_log_info("going on after %td of %td fields and axes", done, products->all);
+    bb_log_info("continuing after %td of %td fields and axes", done, products->all);
 done:
     if (restart != NULL) {
         bb_store_close(&restart->resumed);

@@ -149,7 +149,7 @@ static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *
                place.file, place.dataset, out->source->rows, out->source->columns, rows, columns);
     bb_index across = bb_matrix_file_mesh_columns(out->file);
     BB_REQUIRE(across == 0 || across == study->response.grid.columns, BB_INVALID,
-               "'%s', dataset '%s': lines of %td cells, expected the %td of response.grid",
+               "'%s', dataset '%s': grid rows of %td cells, expected the %td of response.grid",
                place.file, place.dataset, across, study->response.grid.columns);
     const int *axes = study->response.axes.items;
     BB_TRY(check_metadata(study, problem, index, &place, bb_matrix_file_metadata(out->file),
@@ -374,7 +374,7 @@ static bb_status list_plate(const void *all, const void *extent, bb_plan *plan)
                        BB_PLATE_UNKNOWNS * nodes, 1e-6 * factor.host_bytes,
                        bb_coupled_plate_need(nodes).seconds));
     if (study->response.cache_folder != NULL) {
-        BB_TRY(bb_plan_add(plan, "kept factor", "in '%s', read from there where it fits",
+        BB_TRY(bb_plan_add(plan, "cached factor", "in '%s', reused if it matches",
                            study->response.cache_folder));
     }
 done:

@@ -18,20 +18,21 @@
 static const bb_key keys[] = {
     BB_STUDY_KEYS(bb_wafer_study),
     GROUP(wafer, &bb_wafer_material_schema, "The wafer and its material."),
-    GROUP(clamp, &bb_clamp_schema, "What the wafer lies on."),
-    GROUP(hood, &bb_hood_schema, "A cooled patch over the wafer that moves with the slit."),
-    GROUP(ring, &bb_ring_schema, "The ring of the table around the wafer."),
+    GROUP(clamp, &bb_clamp_schema, "Clamp that holds the wafer."),
+    GROUP(hood, &bb_hood_schema, "Cooled area above the wafer that moves with the slit."),
+    GROUP(ring, &bb_ring_schema, "Ring of the wafer table around the wafer."),
     GROUP(mesh, &bb_mesh_schema, "Mesh and time step of the heat equation."),
-    GROUP(scan, &bb_scan_schema, "What is exposed, in which order, and how it is heated."),
-    GROUP(response, &bb_response_schema, "The matrix from temperatures to displacements."),
-    GROUP(metrology, &bb_metrology_schema, "Where overlay is scored in a field."),
-    GROUP(wafers, &bb_lot_schema, "Wafers in a row on one clamp."),
+    GROUP(scan, &bb_scan_schema, "Exposed fields, their order, and their dose."),
+    GROUP(response, &bb_response_schema, "Matrix from temperatures to displacements."),
+    GROUP(metrology, &bb_metrology_schema, "Points of a field where overlay is scored."),
+    GROUP(wafers, &bb_lot_schema, "Sequence of wafers on one clamp."),
     {.name = "probes", .kind = BB_KEY_RECORDS, .schema = &bb_probe_schema, .optional = true,
      .offset = offsetof(bb_wafer_study, probes),
-     .meaning = "Named points; their temperature is written at every step of the scan."},
-    GROUP(realtime, &bb_realtime_schema, "What `bitbudget realtime` measures."),
-    GROUP(dump, &bb_dump_schema, "How --dump stores operators."),
-    GROUP(machine, &bb_machine_schema, "Budget and rates of the machine checked by a plan, and its price."),
+     .meaning = "Named points whose temperature is written at every step of the scan."},
+    GROUP(realtime, &bb_realtime_schema, "Measurement by `bitbudget realtime`."),
+    GROUP(dump, &bb_dump_schema, "Storage of operators by --dump."),
+    GROUP(machine, &bb_machine_schema, "Time budget and rates of the machine for a plan, and its "
+                                       "price."),
     BB_KERNELS_KEY(bb_wafer_study),
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
      .minimum_count = 1,
@@ -104,7 +105,7 @@ static bb_status check_fields(const bb_list *fields, const bb_config *config, bb
     const bb_index *items = fields->items;
     for (bb_index i = 1; i < fields->count; ++i) {
         BB_TRY(bb_study_refuse(items[i] <= items[i - 1], config, problems,
-                               "scan.fields.%td = %td: expected more than the one before it, %td",
+                               "scan.fields.%td = %td: expected more than the previous field, %td",
                                i, items[i], items[i - 1]));
     }
 done:
@@ -123,8 +124,8 @@ static bb_status check_step(const bb_wafer_study *study, const bb_config *config
         study->mesh.stepping == (int)BB_STEPPING_EXPLICIT &&
             study->mesh.step_ms > substeps * limit_ms,
         config, problems,
-        "mesh.step_ms = %g: expected at most %.4g ms, explicit steps are not stable beyond on a %s "
-        "of %g mm; mesh.substeps of %.0f or more would do",
+        "mesh.step_ms = %g: expected at most %.4g ms, the stability limit of explicit steps on a "
+        "%s of %g mm; or set mesh.substeps to at least %.0f",
         study->mesh.step_ms, bb_thermal_round_down(substeps * limit_ms),
         clamp_ms < wafer_ms ? "clamp grid" : "mesh",
         clamp_ms < wafer_ms ? study->clamp.spacing_mm : study->mesh.spacing_mm,
@@ -213,7 +214,7 @@ static bb_status check_axes(const bb_response_config *response, const bb_config 
     }
     unsigned needed = 1u << BB_AXIS_X | 1u << BB_AXIS_Y;
     return bb_study_refuse((found & needed) != needed, config, problems,
-                           "response.axes: expected x and y among them, overlay is both");
+                           "response.axes: expected both x and y, overlay needs them");
 }
 
 bool bb_wafer_study_has_kernel_height(const bb_wafer_study *study)
@@ -245,8 +246,8 @@ static bb_status check_file(const bb_response_config *response, const bb_config 
 {
     bool wanted = response->generator == (int)BB_GENERATOR_FILE;
     return bb_study_refuse(wanted != (response->file != NULL), config, problems,
-                           wanted ? "response.file is missing: generator file reads its rows there"
-                                  : "response.file: only generator file reads one");
+                           wanted ? "response.file is missing: generator file reads rows from it"
+                                  : "response.file: remove it, only generator file reads one");
 }
 
 static bb_status check_burls(const bb_wafer_study *study, const bb_config *config,
@@ -261,14 +262,14 @@ static bb_status check_burls(const bb_wafer_study *study, const bb_config *confi
                            "clamp.burls.pitch_mm or with clamp.burls.scatter",
                            scatter));
     if (!bb_burl_map_wanted(burls)) {
-        BB_TRY(bb_study_refuse(burls->footprint_mm > 0.0 || burls->scatter > 0.0 ||
-                                   burls->missing_fraction > 0.0 || burls->missing.count > 0,
-                               config, problems,
-                               "clamp.burls.pitch_mm is missing: burls need a lattice"));
+        BB_TRY(bb_study_refuse(
+            burls->footprint_mm > 0.0 || burls->scatter > 0.0 || burls->missing_fraction > 0.0 ||
+                burls->missing.count > 0,
+            config, problems, "clamp.burls.pitch_mm is missing: it sets the lattice of the burls"));
         goto done;
     }
     BB_TRY(bb_study_refuse(isnan(burls->footprint_mm), config, problems,
-                           "clamp.burls.footprint_mm is missing: burls have a size"));
+                           "clamp.burls.footprint_mm is missing: it sets the size of the burls"));
     BB_TRY(bb_study_refuse(burls->footprint_mm > burls->pitch_mm, config, problems,
                            "clamp.burls.footprint_mm = %g: expected at most pitch_mm = %g",
                            burls->footprint_mm, burls->pitch_mm));
@@ -299,7 +300,7 @@ static bb_status check_plate(const bb_wafer_study *study, const bb_config *confi
                            study->wafer.c11_gpa));
     BB_TRY(bb_study_refuse(
         study->response.cache_folder != NULL && generator != (int)BB_GENERATOR_PLATE, config,
-        problems, "response.cache_folder: only generator plate keeps a factor"));
+        problems, "response.cache_folder: only generator plate caches a factor"));
     BB_TRY(check_burls(study, config, problems));
 done:
     return status;

@@ -250,7 +250,7 @@ static bb_status take_found(bb_wafer_work *work)
         }
         if (points < POINTS_LEAST) {
             bb_outcome_set(&outcome, BB_OUTCOME_UNDERDETERMINED,
-                           "max_loss: no sigma from %td scored point", points);
+                           "max_loss: sigma is undefined for %td scored point", points);
         } else {
             found = bb_storage_search_found(work->search, p, " nm", &work->pipelines[p], &outcome);
         }
@@ -308,7 +308,7 @@ static bb_status check_searches(const void *all, const bb_config *config, bb_pro
 }
 
 static const bb_output loss_rows[] = {
-    {"overlay_error_nm", "trial", "nm", "loss: largest of the draws, as price_worst",
+    {"overlay_error_nm", "trial", "nm", "loss: maximum over the draws, as price_worst",
      .note = "of wafer; NaN where a draw failed", .member = offsetof(bb_search_row, loss)},
 };
 static const bb_output_table loss_outputs = BB_SEARCH_TABLE(loss_rows);

@@ -26,7 +26,7 @@ static bb_status hold_shape(const char *path, hid_t space, bb_live_dataset *out)
                "'%s': cannot read the shape of /frames", path);
     BB_REQUIRE(extents[0] >= 1 && extents[0] < (1U << 31) && extents[1] >= 1 &&
                    extents[1] <= BB_LIVE_EDGE && extents[2] >= 1 && extents[2] <= BB_LIVE_EDGE,
-               BB_INVALID, "'%s': /frames of %llu x %llu x %llu, expected 1..%d rows and columns",
+               BB_INVALID, "'%s': /frames is %llu x %llu x %llu, expected 1..%d rows and columns",
                path, (unsigned long long)extents[0], (unsigned long long)extents[1],
                (unsigned long long)extents[2], BB_LIVE_EDGE);
     out->frames = (bb_index)extents[0];
@@ -125,7 +125,7 @@ static H5T_conv_ret_t note_range(H5T_conv_except_t what, hid_t stored, hid_t tak
     (void)taken;
     (void)value;
     (void)pixel;
-    *beyond = what == H5T_CONV_EXCEPT_RANGE_LOW ? "below 0" : "beyond 65535";
+    *beyond = what == H5T_CONV_EXCEPT_RANGE_LOW ? "below 0" : "above 65535";
     return H5T_CONV_HANDLED;
 }
 
@@ -172,7 +172,7 @@ static bb_status name_frame(const bb_live_dataset *dataset, bb_index first, bb_i
     for (bb_index n = 0; n < count; ++n) {
         BB_TRY(read_frames(dataset, first + n, 1, counts, &beyond));
         BB_REQUIRE(beyond == NULL, BB_INVALID,
-                   "frame %td has a pixel %s, expected 0..%d of a camera of %td bits", first + n,
+                   "frame %td has a pixel %s, expected 0..%d for a camera of %td bits", first + n,
                    beyond, (1 << dataset->bits) - 1, dataset->bits);
     }
 done:
@@ -193,11 +193,11 @@ bb_status bb_live_dataset_read(const bb_live_dataset *dataset, bb_index first, b
     }
     for (bb_index i = 0; i < count * points; ++i) {
         BB_REQUIRE(counts[i] <= limit, BB_INVALID,
-                   "frame %td has a pixel of %d, expected 0..%d of a camera of %td bits",
+                   "frame %td has a pixel of %d, expected 0..%d for a camera of %td bits",
                    first + i / points, counts[i], limit, dataset->bits);
         BB_REQUIRE(!bb_value_attributes_undefined(&dataset->attributes, counts[i]), BB_INVALID,
-                   "frame %td, row %td, column %td: %d is undefined by an attribute (as _FillValue "
-                   "or missing_value)",
+                   "frame %td, row %td, column %td: an attribute (such as _FillValue or "
+                   "missing_value) marks %d as undefined",
                    first + i / points, i % points / dataset->columns, i % dataset->columns,
                    counts[i]);
     }
@@ -269,7 +269,7 @@ static bb_status open_file(const bb_live_request *request, bool loops, void **st
     BB_TRY(bb_live_dataset_open_tried(request->place, PATIENCE_SECONDS, request->count,
                                       &source->dataset));
     BB_REQUIRE(source->dataset.frames >= request->count, BB_INVALID,
-               "'%s' has %td frames, expected at least the %td of a phase", request->place,
+               "'%s' has %td frames, expected at least %td for a phase", request->place,
                source->dataset.frames, request->count);
     *state = made;
     made = NULL;
@@ -325,7 +325,7 @@ const bb_live_source_kind bb_live_file = {
 const bb_live_source_kind bb_live_loop = {
     .name = "loop",
     .form = "loop:FRAMES.h5",
-    .meaning = "the same again and again",
+    .meaning = "the same file in an endless loop",
     .has_place = true,
     .waits = true,
     .open = open_loop,

@@ -105,7 +105,7 @@ static bb_status find_next(const frame_folder *source, char next[NAME_BYTES], bo
     DIR *folder = opendir(source->path);
     next[0] = '\0';
     *ended = false;
-    BB_REQUIRE(folder != NULL, BB_IO, "cannot open folder '%s' any longer", source->path);
+    BB_REQUIRE(folder != NULL, BB_IO, "folder '%s' can no longer be opened", source->path);
     for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
         const char *name = entry->d_name;
         *ended = *ended || strcmp(name, "end") == 0;
@@ -123,7 +123,7 @@ done:
 
 static void leave_out(frame_folder *source)
 {
-    bb_log_warning("file %s is left out: %s", source->last, bb_status_message());
+    bb_log_warning("file %s is skipped: %s", source->last, bb_status_message());
     leave_file(source);
     source->gathered = 0;
 }
@@ -201,7 +201,8 @@ const bb_live_source_kind bb_live_directory = {
     .name = "directory",
     .form = "directory:FOLDER",
     .meaning =
-        "files .h5, .fits and .pgm that appear in a folder, by name; a file named end ends it",
+        "files .h5, .fits and .pgm that appear in a folder, in name order; a file named end ends "
+        "the stream",
     .has_place = true,
     .waits = true,
     .poll_s = 0.02,

@@ -78,11 +78,11 @@ static bb_status read_header(FILE *file, const char *path, fits_header *out)
         out->blocks = block + 1;
         const size_t length = fread(cards, 1, sizeof cards, file);
         BB_REQUIRE(length == sizeof cards && block < MOST_BLOCKS, BB_INVALID,
-                   "'%s' is no FITS file: its header has no end", path);
+                   "'%s' is not a FITS file: its header has no END", path);
         for (int i = 0; i < CARDS && !out->ends; ++i) {
             read_card(cards[i], out);
         }
-        BB_REQUIRE(out->is_simple, BB_INVALID, "'%s' is no FITS file: it has no SIMPLE", path);
+        BB_REQUIRE(out->is_simple, BB_INVALID, "'%s' is not a FITS file: it has no SIMPLE", path);
     }
     if (out->bits == 0.0) {
         out->bits = out->bitpix == 8.0 ? 8.0 : MOST_BITS;
@@ -155,7 +155,7 @@ static bb_status verify_sums(FILE *file, const char *path, const fits_header *he
     BB_REQUIRE(!header->has_checksum || all == 0, BB_IO,
                "'%s': damaged: header and data do not match its CHECKSUM", path);
     BB_REQUIRE(fseek(file, (long)header->blocks * BLOCK_BYTES, SEEK_SET) == 0, BB_IO,
-               "'%s': cannot go back to its pixels", path);
+               "'%s': cannot seek back to its pixels", path);
 done:
     return status;
 }
@@ -185,11 +185,12 @@ static bb_status read_pixels(FILE *file, const char *path, const fits_header *he
             const double stored = read_pixel(bytes + x * (bb_index)width, width);
             const double value = stored + header->zero;
             BB_REQUIRE(stored != header->blank, BB_INVALID,
-                       "'%s': frame %td, row %td, column %td is undefined: %g, its BLANK", path,
-                       y / out->rows, y % out->rows, x, stored);
+                       "'%s': frame %td, row %td, column %td is undefined: it has the BLANK value "
+                       "%g",
+                       path, y / out->rows, y % out->rows, x, stored);
             BB_REQUIRE(value >= 0.0 && value <= limit && value == floor(value), BB_INVALID,
-                       "'%s' has a pixel of %g, expected 0..%g of a camera of %g bits", path, value,
-                       limit, header->bits);
+                       "'%s' has a pixel of %g, expected 0..%g for a camera of %g bits", path,
+                       value, limit, header->bits);
             out->counts[y * line + x] = (uint16_t)value;
         }
     }
@@ -252,7 +253,7 @@ static bb_status read_pgm_header(FILE *file, const char *path, pgm_header *out, 
     const size_t length = fread(mark, 1, sizeof mark, file);
     *found = length == sizeof mark;
     BB_REQUIRE(length == 0 || (*found && memcmp(mark, "P5", sizeof mark) == 0), BB_INVALID,
-               "'%s' is no binary PGM: an image does not begin with P5", path);
+               "'%s' is not a binary PGM: an image does not begin with P5", path);
     if (*found) {
         *out = (pgm_header){.columns = read_number(file)};
         out->rows = read_number(file);
@@ -350,7 +351,7 @@ static bb_status read_pgm(FILE *file, const char *path, bb_live_frames *out)
             BB_TRY(add_image(file, path, &header, out));
         }
     }
-    BB_REQUIRE(out->count > 0, BB_INVALID, "'%s' is no binary PGM: it is empty", path);
+    BB_REQUIRE(out->count > 0, BB_INVALID, "'%s' is not a binary PGM: it is empty", path);
 done:
     return status;
 }

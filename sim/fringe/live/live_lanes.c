@@ -60,8 +60,7 @@ bb_status bb_live_pipeline_mask(const bb_fringe_study *study, const bb_live_fram
         count += mask[p];
     }
     BB_REQUIRE(count > 0, BB_INVALID,
-               "no pixel of the pupil reaches the modulation detection.least_modulation = %g in "
-               "the first frames",
+               "no pixel of the pupil reaches detection.least_modulation = %g in the first frames",
                study->physics.detection.least_modulation);
 done:
     BB_RELEASE(&phase);

@@ -48,7 +48,7 @@ typedef struct live_run {
     double *phase;       // [rows][columns] phase of the current lane
     bb_index columns, rows, frames;
     double start_s,
-        last_s;              // first pipelines ready, NaN before; last frames or phase
+        last_s;              // pipelines ready, NaN before; last frames or phase
     double line_at_s;        // time of the last status line
     int64_t ready_ns;        // time when the current pipelines were ready
     bb_index unready;        // phases dropped before the first pipelines were ready
@@ -112,8 +112,8 @@ static bb_status check_numbers(const bb_list *list)
     const bb_fringe_pipeline *pipelines = list->items;
     for (bb_index p = 0; p < list->count; ++p) {
         BB_REQUIRE(!bb_fringe_pipeline_searches(&pipelines[p]), BB_INVALID,
-                   "pipelines.%td.max_loss: the numbers of %s are not known before a run, expected "
-                   "a study of pipelines that have theirs",
+                   "pipelines.%td.max_loss: the number formats of %s are unknown before a run; "
+                   "set arithmetic and storage instead",
                    p, pipelines[p].name);
     }
 done:
@@ -129,8 +129,8 @@ static bb_status start(live_run *run)
     BB_TRY(check_numbers(&run->study->pipelines));
     BB_TRY(bb_live_source_find(run->options->source, &kind, &request.place));
     BB_REQUIRE(run->study->input.file == NULL || kind != &bb_live_synthetic, BB_INVALID,
-               "the study has input.file = '%s' and no scene of its own: expected a stream, "
-               "--source file:FRAMES.h5 or another",
+               "the study has input.file = '%s' and no synthetic scene: give a stream with "
+               "--source, such as file:FRAMES.h5",
                run->study->input.file);
     BB_TRY(count_frames(run->study, &request.count));
     BB_TRY(bb_kernel_variants_create(&run->study->kernels, NULL, &run->variants));
@@ -162,7 +162,7 @@ static bb_status take_shape(live_run *run, const bb_live_frames *frames)
     BB_TRY(bb_live_pipeline_mask(run->study, frames,
                                  bb_live_acquisition_truth(run->acquisition, frames->draw), mask));
     if (run->columns > 0) {
-        bb_log_info("frames are of %td x %td pixels now, of %td x %td before", frames->columns,
+        bb_log_info("the frame size is now %td x %td pixels, before %td x %td", frames->columns,
                     frames->rows, run->columns, run->rows);
     }
     BB_RELEASE(&run->mask);
@@ -260,7 +260,7 @@ static void greet(live_run *run)
 {
     const double now = bb_clock_seconds();
     if (run->stalled) {
-        bb_log_info("frames again after %.1f s", now - run->last_s);
+        bb_log_info("frames resumed after %.1f s", now - run->last_s);
         run->stalled = false;
     }
     run->skips = false;
@@ -341,7 +341,7 @@ static bb_status finish_phase(bb_realtime_loop *loop, int64_t release_ns, bb_ste
     live_run *run = loop->context;
     const bb_live_frames *frames = flight_of(run, loop->finished)->frames;
     (void)release_ns,
-        (void)records; // lanes measure latency, from complete frames
+        (void)records; // lanes measure the latency
     for (bb_index lane = 0; lane < run->summary.count; ++lane) {
         BB_TRY(finish_lane(run, lane, loop->finished));
     }
@@ -380,7 +380,7 @@ static bb_status wait_longer(live_run *run, bool *ends)
     if (quiet < stall_s && !*ends) {
         goto done;
     }
-    const char *lack = run->skips ? "no frames of use" : "no frames";
+    const char *lack = run->skips ? "no usable frames" : "no frames";
     (void)snprintf(state, sizeof state, "%s for %.0f s", lack, floor(quiet));
     (void)snprintf(line, sizeof line, "%s, waiting up to %g s", state, patience);
     if (!run->stalled) {
@@ -449,7 +449,7 @@ static bb_status stream(live_run *run)
     if (status != BB_OK) {
         bb_status_save(&record);
         if (bb_realtime_loop_drain(&loop) != BB_OK) {
-            bb_log_warning("the last phases are not there: %s", bb_status_message());
+            bb_log_warning("the last phases are missing: %s", bb_status_message());
         }
         bb_status_restore(&record);
     }
@@ -510,7 +510,7 @@ static bb_status end(live_run *run, bb_status failure, bb_results *results, bb_t
     } else {
         bb_status_save(&record);
         if (run->summary.phases > 0.0 && conclude(run, results, table) != BB_OK) {
-            bb_log_warning("the summary is not whole: %s", bb_status_message());
+            bb_log_warning("the summary is incomplete: %s", bb_status_message());
         }
         bb_status_restore(&record);
         status = failure;

@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-_Static_assert(sizeof(bb_live_segment_header) <= BB_LIVE_SEGMENT_START, "the header has its room");
+_Static_assert(sizeof(bb_live_segment_header) <= BB_LIVE_SEGMENT_START, "the header fits before "
+                                                                        "the frames");
 
 enum { NAME_BYTES = 256, BYTE_BITS = 8, MOST_BITS = 16 };
 
@@ -97,7 +98,7 @@ static bb_status hold_header(segment *source)
     BB_REQUIRE(source->slots >= 2 * source->count &&
                    (size_t)source->slots <= (source->length - BB_LIVE_SEGMENT_START) / frame,
                BB_INVALID,
-               "shared memory '%s' of %zu bytes has %td slots, expected at least %td, two phases, "
+               "shared memory '%s' of %zu bytes has %td slots, expected at least %td (two phases) "
                "of %zu bytes",
                source->name, source->length, source->slots, 2 * source->count, frame);
 done:
@@ -112,7 +113,7 @@ static bb_status map(segment *source)
     BB_REQUIRE(source->file >= 0, BB_IO, "cannot open shared memory '%s': %s", source->name,
                strerror(errno));
     BB_REQUIRE(fstat(source->file, &about) == 0 && about.st_size > BB_LIVE_SEGMENT_START,
-               BB_INVALID, "shared memory '%s' has no room for a header", source->name);
+               BB_INVALID, "shared memory '%s' is too small for a header", source->name);
     source->length = (size_t)about.st_size;
     source->inode = about.st_ino;
     source->next = 0;
@@ -243,7 +244,7 @@ static uint64_t find_newest(const segment *source, uint64_t sequence)
 static void notice_restart(segment *source, uint64_t sequence)
 {
     if (sequence < source->next) {
-        bb_log_info("the writer of shared memory '%s' counts from the start again", source->name);
+        bb_log_info("the writer of shared memory '%s' restarted its count", source->name);
         source->next = 0;
     }
 }
@@ -286,7 +287,7 @@ done:
 const bb_live_source_kind bb_live_segment = {
     .name = "shm",
     .form = "shm:NAME",
-    .meaning = "POSIX shared memory that a camera's program writes",
+    .meaning = "POSIX shared memory written by a camera program",
     .has_place = true,
     .poll_s = 0.0002,
     .open = open_segment,

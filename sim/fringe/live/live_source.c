@@ -210,7 +210,7 @@ static const double *truth_of(const void *state, bb_index draw)
 const bb_live_source_kind bb_live_synthetic = {
     .name = "synthetic",
     .form = "synthetic",
-    .meaning = "the study's own scene, four draws of noise in turn",
+    .meaning = "the study's synthetic scene, with four draws of noise in turn",
     .waits = true,
     .open = open_synthetic,
     .close = close_synthetic,

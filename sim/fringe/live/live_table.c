@@ -79,39 +79,37 @@ bb_status bb_live_meter_recent(bb_live_meter *meter, bb_index *count, bb_latency
 #define OF_PIPELINE(field) BB_MEMBER(bb_live_answer, field), .measured = true
 
 static const bb_output stream_rows[] = {
-    {"source", "", NULL, "where the frames came from", .note = "--source",
+    {"source", "", NULL, "source of the frames", .note = "--source",
      BB_MEMBER(bb_live_summary, source)},
-    {"frames", "", "1", "frames that make a phase", BB_MEMBER(bb_live_summary, frames)},
-    {"overlap", "", "1", "phases that were on their way at once, at most",
-     BB_MEMBER(bb_live_summary, overlap)},
-    {"columns", "", "1", "pixels along x of the last frames", OF_STREAM(columns)},
-    {"rows", "", "1", "pixels along y of the last frames", OF_STREAM(rows)},
+    {"frames", "", "1", "frames of a phase", BB_MEMBER(bb_live_summary, frames)},
+    {"overlap", "", "1", "largest number of phases in flight", BB_MEMBER(bb_live_summary, overlap)},
+    {"columns", "", "1", "columns of the last frames", OF_STREAM(columns)},
+    {"rows", "", "1", "rows of the last frames", OF_STREAM(rows)},
     {"bits", "", "1", "bits of the camera of the last frames", OF_STREAM(bits)},
-    {"phases", "", "1", "phases that were unwrapped", OF_STREAM(phases)},
-    {"dropped", "", "1", "phases whose frames were replaced by newer ones or unusable",
+    {"phases", "", "1", "number of unwrapped phases", OF_STREAM(phases)},
+    {"dropped", "", "1", "phases whose frames were unusable or replaced by newer ones",
      OF_STREAM(dropped)},
-    {"stalls", "", "1", "times that no frame came for a second or more", OF_STREAM(stalls)},
-    {"sizes", "", "1", "times that frames had another size than before, the first included",
+    {"stalls", "", "1", "number of gaps of a second or more without frames", OF_STREAM(stalls)},
+    {"sizes", "", "1", "number of changes of the frame size, the first size included",
      OF_STREAM(sizes)},
-    {"wall_time_s", "", "s", "from when the first pipelines are made to the last phase",
-     OF_STREAM(seconds)},
-    {"rate_hz", "", "Hz", "phases a second", OF_STREAM(rate_hz)},
+    {"wall_time_s", "", "s", "time from the first pipelines to the last phase", OF_STREAM(seconds)},
+    {"rate_hz", "", "Hz", "phases per second", OF_STREAM(rate_hz)},
 };
 static const bb_output_table stream_outputs = {
-    "/live", "Written by `bitbudget live`, in the place of `/results`' tables.", "live", NULL,
+    "/live", "Written by `bitbudget live` instead of the tables in `/results`.", "live", NULL,
     BB_OUTPUT_ROWS(stream_rows)};
 
 static const bb_output pipeline_rows[] = {
-    {"stream", "stream", NULL, "pipeline that the phases went through",
+    {"stream", "stream", NULL, "pipeline that unwrapped the phases",
      BB_MEMBER(bb_live_answer, name)},
-    {"device", "stream", NULL, "device it computed on", BB_MEMBER(bb_live_answer, device)},
+    {"device", "stream", NULL, "device of the pipeline", BB_MEMBER(bb_live_answer, device)},
     {"latency_p50_ms", "stream", "ms", "median latency",
-     .note = "from whole frames to the phase in the host's memory; nearest rank",
+     .note = "from complete frames to the phase in host memory; nearest rank",
      OF_PIPELINE(latency.p50), .scale = 1e3},
-    {"latency_p99_ms", "stream", "ms", "latency that 1 phase in 100 passes",
-     OF_PIPELINE(latency.p99), .scale = 1e3},
-    {"latency_max_ms", "stream", "ms", "greatest latency", OF_PIPELINE(latency.max), .scale = 1e3},
-    {"rejected_share", "stream", "1", "rejected edges of the last phase",
+    {"latency_p99_ms", "stream", "ms", "99th percentile of the latency", OF_PIPELINE(latency.p99),
+     .scale = 1e3},
+    {"latency_max_ms", "stream", "ms", "largest latency", OF_PIPELINE(latency.max), .scale = 1e3},
+    {"rejected_share", "stream", "1", "fraction of rejected edges in the last phase",
      OF_PIPELINE(rejected_share)},
     {"unsolved", "stream", "1", "phases with an unconverged least-squares solve",
      .note = "the last correction exceeds half a cycle; slow contraction on a mask "
@@ -119,7 +117,8 @@ static const bb_output pipeline_rows[] = {
      OF_PIPELINE(unsolved)},
     {"scored", "stream", "1", "phases checked against the truth",
      .note = "one per second, source synthetic", OF_PIPELINE(scored)},
-    {"wrong_points", "stream", "1", "points of these on a wrong cycle", OF_PIPELINE(wrong_points)},
+    {"wrong_points", "stream", "1", "points on a wrong cycle in these phases",
+     OF_PIPELINE(wrong_points)},
 };
 static const bb_output_table pipeline_outputs = {"/live", NULL, "live", "stream",
                                                  BB_OUTPUT_ROWS(pipeline_rows)};
@@ -130,7 +129,7 @@ typedef struct series {
 } series;
 
 static const bb_output latency_rows[] = {
-    {"phase", "phase", "1", "phase, in the order of time", .note = "the last 4194304",
+    {"phase", "phase", "1", "phase, in order of time", .note = "the last 4194304",
      .count = offsetof(series, count), .indices = true},
     {"latency_ms", "stream, phase", "ms", "latency of a phase", BB_MEMBER(series, latencies),
      .scale = 1e3, .measured = true},
@@ -159,7 +158,7 @@ done:
 static bb_status add_unsolved(const bb_live_answer *answer, bb_text *table)
 {
     return answer->unsolved > 0.0
-               ? bb_text_add(table, "%s: the least squares of %.0f phases did not converge\n",
+               ? bb_text_add(table, "%s: the least-squares solve of %.0f phases did not converge\n",
                              answer->name, answer->unsolved)
                : BB_OK;
 }
@@ -183,11 +182,11 @@ done:
 bb_status bb_live_table_publish(bb_live_summary *summary, bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_text_add(table, "%s: %.0f x %.0f pixels of %.0f bits, %.0f frame%s a phase%s\n",
+    BB_TRY(bb_text_add(table, "%s: %.0f x %.0f pixels of %.0f bits, %.0f frame%s per phase%s\n",
                        summary->source, summary->columns, summary->rows, summary->bits,
                        summary->frames, summary->frames > 1.0 ? "s" : "",
                        summary->interrupted ? "; interrupted" : ""));
-    BB_TRY(bb_text_add(table, "%.0f phases in %.2f s, %.1f a second; %.0f dropped, %.0f stalls",
+    BB_TRY(bb_text_add(table, "%.0f phases in %.2f s, %.1f per second; %.0f dropped, %.0f stalls",
                        summary->phases, summary->seconds, summary->rate_hz, summary->dropped,
                        summary->stalls));
     BB_TRY(summary->sizes > 1.0 ? bb_text_add(table, ", %.0f sizes\n", summary->sizes)

@@ -355,7 +355,7 @@ static void list_facts(const bb_live_view *view, const bb_live_facts *facts, fac
     (void)snprintf(out[3].text, sizeof out[3].text, "%td x %td", view->columns, view->rows);
     write_number(&out[4], "rms", "wavefront rms", 1, " nm", view->rms_nm);
     write_number(&out[5], "pv", "peak to valley", 1, " nm", view->peak_nm - view->valley_nm);
-    write_number(&out[6], "rate", "phases a second", 1, "", facts->rate_hz);
+    write_number(&out[6], "rate", "phases per second", 1, "", facts->rate_hz);
     write_number(&out[7], "median", "latency, median", 2, " ms", facts->p50_ms);
     write_number(&out[8], "p99", "latency, 99 %", 2, " ms", facts->p99_ms);
     write_number(&out[9], "dropped", "dropped", 0, "", facts->dropped);

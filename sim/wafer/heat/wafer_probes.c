@@ -49,15 +49,14 @@ static const char title[] = "/probes, wafer with `probes`";
 static const bb_output rows[] = {
     {"time_s", "time_s", "s", "end of the step, since the first wafer was gripped",
      .note = "each step of the scan and, between two wafers, of the bare clamp", .member = 0},
-    {"wafer", "time_s", "1", "index of the wafer, between two that of the one that left",
+    {"wafer", "time_s", "1", "index of the wafer; between two wafers, of the previous one",
      .member = sizeof(double), .coordinate = true},
 };
 static const bb_output_table outputs = {title, NULL, "probes", "time_s", BB_OUTPUT_ROWS(rows)};
 
 static const bb_output rise_rows[] = {
-    {"<name>_k", "time_s", "K", "rise of the probe above the water",
-     .note = "`long_name` gives layer and position; a wafer's probe is NaN while "
-             "there is no wafer"},
+    {"<name>_k", "time_s", "K", "temperature rise of the probe above the water",
+     .note = "`long_name` gives layer and position; probes on the wafer are NaN without a wafer"},
 };
 static const bb_output_table rises = {title, NULL, "probes", "time_s", BB_OUTPUT_ROWS(rise_rows)};
 
@@ -72,7 +71,9 @@ static bb_status run(void *work, bb_results *results)
     for (bb_index i = 0; i < probes->problem->probe_count; ++i) {
         const bb_probe_config *probe = probes->problem->probes[i].config;
         const bb_output_fill fill = {.name = probe->name, .long_name = text};
-        (void)snprintf(text, sizeof text, "rise of the %s above the water at (%.9g, %.9g) mm",
+        (void)snprintf(text, sizeof text,
+                       "temperature rise of the %s above the water at (%.9g, "
+                       "%.9g) mm",
                        bb_probe_layers[probe->layer], probe->x_mm, probe->y_mm);
         BB_TRY(bb_output_table_publish_records(&rises, probes->rows + BEFORE_RISES + i, stride,
                                                probes->taken, &fill, results));
@@ -99,7 +100,7 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
             "probes.%td.name = \"%s\": expected 1 to %d letters, digits and _, a letter first", i,
             probe->name, BB_PROBE_NAME));
         BB_TRY(bb_study_refuse(j < i, config, problems,
-                               "probes.%td.name = %s: probe %td has this name too", i, probe->name,
+                               "probes.%td.name = %s: probe %td has the same name", i, probe->name,
                                j));
         if (hypot(probe->x_mm, probe->y_mm) > radius) {
             (void)snprintf(path, sizeof path, "probes.%td.x_mm", i);

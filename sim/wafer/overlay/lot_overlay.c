@@ -36,7 +36,7 @@ static const char title[] = "/results, wafer: the overlay report";
 static const bb_output rows[] = {
     {"wafer", "wafer", "1", "index of the scored wafer in the lot", BB_MEMBER(lot, indices),
      .count = offsetof(lot, wafers)},
-    {"spread", "spread", NULL, "how errors differ from wafer to wafer",
+    {"spread", "spread", NULL, "statistic of the differences between wafers",
      .note = "with e_wk the error at point k of wafer w, `mean_sigma` is the standard deviation "
              "over wafers (count - 1) of the wafer's mean over points, `point_sigma` the rms over "
              "points of s_k, the standard deviation over wafers of e_wk, `point_max` the largest "
@@ -64,8 +64,8 @@ static const bb_output wafer_rows[] = {
     {"wafer_m3s_nm", BY_WAFER ", direction", "nm", "abs(mean) + 3 sigma of a wafer",
      BB_ARRAY(bb_wafer_statistics, m3s)},
     {"wafer_percentile997_nm", BY_WAFER ", direction", "nm",
-     "99.7 percentile of the size on a wafer", BB_ARRAY(bb_wafer_statistics, percentile997)},
-    {"wafer_max_nm", BY_WAFER ", direction", "nm", "largest size on a wafer",
+     "99.7th percentile of the magnitude on a wafer", BB_ARRAY(bb_wafer_statistics, percentile997)},
+    {"wafer_max_nm", BY_WAFER ", direction", "nm", "largest magnitude on a wafer",
      BB_ARRAY(bb_wafer_statistics, max)},
 };
 static const bb_output_table wafer_outputs = {title, NULL, "results", BY_WAFER,
@@ -85,7 +85,7 @@ static const bb_output_table displacement_outputs = {
 static const bb_output spread_rows[] = {
     {"wafer_to_wafer_nm", "pipeline, error, direction, spread", "nm",
      "spread of an error over the wafers",
-     .note = "of the vector root of the sum of squares of x and y, its `m3s` that of the lengths",
+     .note = "for `vector`: root of the sum of squares of x and y, `m3s` of the lengths",
      .embedded = true},
 };
 static const bb_output_table spread_outputs = {title, NULL, "results", "pipeline, error",
@@ -259,8 +259,8 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
     const bool has_mean = study->wafers.count > 1 && study->wafers.scored == (int)BB_LOT_ALL;
     return bb_study_refuse(
         study->metrology.lot_mean && !has_mean, config, problems,
-        "metrology.lot_mean = true: needs wafers.count over 1 and wafers.scored = all, "
-        "whose average it removes");
+        "metrology.lot_mean = true: set wafers.count above 1 and wafers.scored = all, since it "
+        "removes the mean over the wafers");
 }
 
 static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)
@@ -273,8 +273,8 @@ static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)
     const double values = (double)BB_WAFER_ERRORS * of_errors + wafers * (1.0 + placed);
     plan->output_bytes +=
         wafers < 2.0 ? 0.0 : 8.0 * (wafers + (double)study->pipelines.count * values);
-    return bb_plan_add(plan, "wafers", "%.0f, %g s between two, %s scored", span->wafers,
-                       study->wafers.exchange_s, wafers > 1.0 ? "all are" : "the last is");
+    return bb_plan_add(plan, "wafers", "%.0f, %g s between two; %s scored", span->wafers,
+                       study->wafers.exchange_s, wafers > 1.0 ? "all" : "only the last");
 }
 
 const bb_part bb_lot_overlay_part = {

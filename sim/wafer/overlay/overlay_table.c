@@ -16,7 +16,7 @@ static const char *const model_labels[MODELS] = {NULL, "6 of the wafer", "10 of 
 
 static const char *const spread_labels[SPREADS] = {
     "wafer to wafer: st.dev. of the mean", "wafer to wafer: st.dev. at a point",
-    "wafer to wafer: largest of those", "|mean| + 3 sigma, all wafers"};
+    "wafer to wafer: largest st.dev.", "|mean| + 3 sigma, all wafers"};
 
 // Datasets of /results that the report reads.
 typedef struct overlay {
@@ -51,10 +51,10 @@ static bb_status find(const bb_results *results, overlay *out)
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; ++i) {
         const bb_dataset *found = bb_results_find(results, wanted[i].path);
         BB_REQUIRE(found != NULL && found->is_text == (i == 0) && found->count > 0, BB_INVALID,
-                   "overlay report without '%s'", wanted[i].path);
+                   "the overlay report has no '%s'", wanted[i].path);
         *wanted[i].dataset = found;
         BB_REQUIRE(wanted[i].count == 0 || found->count == wanted[i].count * out->pipeline->count,
-                   BB_INVALID, "'%s' of %td items, expected %td", wanted[i].path, found->count,
+                   BB_INVALID, "'%s' has %td items, expected %td", wanted[i].path, found->count,
                    wanted[i].count * out->pipeline->count);
     }
 done:
@@ -101,7 +101,7 @@ static bb_status write_models(const overlay *view, bb_index item, bb_text *out)
         (void)snprintf(label, sizeof label, "NCE after %s", model_labels[m]);
         BB_TRY(write_line(label, view->nce->numbers + (item * MODELS + m) * DIRECTIONS, 1, out));
     }
-    BB_TRY(bb_text_add(out, "  mean square removed by them in turn"));
+    BB_TRY(bb_text_add(out, "  mean square removed by each in turn"));
     for (int m = 1; m < MODELS; ++m) {
         double share = 100.0 * view->removed->numbers[item * MODELS + m];
         (void)snprintf(cell, sizeof cell, isnan(share) ? "-" : "%.1f %%", share);
@@ -144,8 +144,8 @@ static bb_status find_wafers(const bb_results *results, overlay *out)
     BB_REQUIRE(out->wafer_m3s != NULL && out->wafer_m3s->count == items * out->wafer->count &&
                    out->spread != NULL && out->spread->count == items * SPREADS,
                BB_INVALID,
-               "overlay report of %td wafers, expected their 'results/wafer_m3s_nm' "
-               "and 'results/wafer_to_wafer_nm'",
+               "the overlay report of %td wafers needs 'results/wafer_m3s_nm' and "
+               "'results/wafer_to_wafer_nm'",
                out->wafer->count);
 done:
     return status;

@@ -15,7 +15,7 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
         for (bb_index i = 0; i < missed->count; ++i) {
             bb_index step = ((const bb_index *)missed->items)[i];
             BB_TRY(bb_study_refuse(step >= study->scan.light_steps, config, problems,
-                                   "pipelines.%td.delivery.missed_steps: %td, expected under "
+                                   "pipelines.%td.delivery.missed_steps: %td, expected less than "
                                    "scan.light_steps = %td",
                                    p, step, study->scan.light_steps));
         }
@@ -30,13 +30,13 @@ typedef struct delivery_row {
 } delivery_row;
 
 static const bb_output rows[] = {
-    {"delivery_late_steps", "pipeline", "1", "light steps by which corrections arrive late",
+    {"delivery_late_steps", "pipeline", "1", "delay of the corrections in light steps",
      .note = "as configured", BB_MEMBER(delivery_row, late)},
     {"delivery_missed_steps", "pipeline", "1", "light steps with a missed correction",
      .note = "over the scored fields", BB_MEMBER(delivery_row, missed)},
-    {"delivery_held_steps", "pipeline", "1", "light steps in which an older one was in force",
+    {"delivery_held_steps", "pipeline", "1", "light steps with an older correction in force",
      BB_MEMBER(delivery_row, held)},
-    {"delivery_uncorrected_steps", "pipeline", "1", "light steps in which none was in force",
+    {"delivery_uncorrected_steps", "pipeline", "1", "light steps without a correction in force",
      BB_MEMBER(delivery_row, uncorrected)},
 };
 static const bb_output_table outputs = {"/results, wafer: the overlay report", NULL, "results",

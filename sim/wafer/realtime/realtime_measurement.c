@@ -141,7 +141,8 @@ typedef struct step_queue {
 
 static_assert((int)BB_STEP_STAGES <= (int)BB_STEP_PARTS, "a record has room for all stages");
 static_assert((int)BB_LOOP_GPUS <= (int)BB_REALTIME_SHARES, "GPUs have records of their own");
-static_assert((int)BB_LOOP_AHEAD_MOST < (int)BB_LOOP_KEPT, "a step is noted while it is kept");
+static_assert((int)BB_LOOP_AHEAD_MOST < (int)BB_LOOP_KEPT, "a step is recorded while its data are "
+                                                           "kept");
 
 // Polling interval with device-side release.
 static const int64_t look_ns = 50000;
@@ -371,7 +372,7 @@ bb_status bb_wafer_experiment_realtime(const void *study, bb_results *results, b
     }
     BB_TRY(bb_wafer_problem_create(&physics, &problem));
     BB_TRY(bb_wafer_loop_create(wafer, problem, pipeline, devices, problem->scored[0], &loop));
-    bb_log_info("pipeline %s: %.1f MB of matrices on %d GPU%s, coded in %.1f s", pipeline->name,
+    bb_log_info("pipeline %s: %.1f MB of matrices on %d GPU%s, encoded in %.1f s", pipeline->name,
                 1e-6 * loop->device_bytes, loop->gpus, loop->gpus == 1 ? "" : "s",
                 loop->coding.seconds);
     BB_TRY(bb_wafer_measurement_run(loop, &measured));

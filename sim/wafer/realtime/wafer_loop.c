@@ -45,8 +45,8 @@ bb_status bb_loop_part_encode(const bb_wafer_study *study, const bb_wafer_proble
     *out = NULL;
     BB_TRY(bb_wafer_row_source_open(study, problem, field, axis, &rows));
     BB_TRY(encode(problem, pipeline, &rows, report, out));
-    bb_log_detail("pipeline %s: %c of field %td coded in %.2f s, %.3f bits a value", pipeline->name,
-                  bb_axis_letter(axis), problem->scored[field], report->seconds,
+    bb_log_detail("pipeline %s: %c of field %td encoded in %.2f s, %.3f bits per value",
+                  pipeline->name, bb_axis_letter(axis), problem->scored[field], report->seconds,
                   8.0 * report->bytes / report->values);
 done:
     bb_wafer_row_source_release(&rows);

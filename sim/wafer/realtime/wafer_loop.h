@@ -52,7 +52,7 @@ typedef struct bb_loop_part {
     bb_index fields, sets;         ///< scored fields; operator sets: fields or slots
     bb_coded_matrix **matrices;    ///< [sets][axes]; NULL on a GPU, which has its own copies
     bb_coded_operator **operators; ///< [sets][axes]
-    /// Operators of a field whose image is not complete; ownership of matrices as above
+    /// Operators of a field until its image is made; matrices as above
     bb_coded_operator *fresh[BB_CODED_TOGETHER];
     bb_coded_matrix *fresh_matrices[BB_CODED_TOGETHER];
     bb_field_stream *stream; ///< NULL in resident mode

@@ -15,16 +15,16 @@ const char *const bb_loop_mode_names[] = {"resident", "streamed", NULL};
 static const bb_key keys[] = {
     {.name = "pipeline", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_realtime_config, pipeline),
-     .meaning = "Name of the pipeline that runs; unset: the first that is not the reference."},
+     .meaning = "Name of the pipeline to run; default: the first that is not the reference."},
     {.name = "release", .kind = BB_KEY_CHOICE, .choices = bb_release_names,
      .offset = offsetof(bb_realtime_config, release), .default_text = "fixed",
-     .meaning = "Steps start at fixed times, or each when the one before has ended."},
+     .meaning = "Release of steps: at fixed times, or each when the previous one has ended."},
     {.name = "steps", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e7,
      .offset = offsetof(bb_realtime_config, steps), .default_text = "100000",
-     .meaning = "Steps that are measured."},
+     .meaning = "Number of measured steps."},
     {.name = "period_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.01, .maximum = 1e3,
      .offset = offsetof(bb_realtime_config, period_ms),
-     .default_text = "1.0", .meaning = "Between fixed release times."},
+     .default_text = "1.0", .meaning = "Period of fixed release times."},
     {.name = "deadline_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0, .maximum = 1e3,
      .exclusive_minimum = true, .offset = offsetof(bb_realtime_config, deadline_ms),
      .default_text = "1.0", .meaning = "Deadline of a step after its release."},
@@ -33,10 +33,11 @@ static const bb_key keys[] = {
      .meaning = "Warm-up steps, not measured."},
     {.name = "ahead", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = BB_LOOP_AHEAD_MOST,
      .offset = offsetof(bb_realtime_config, ahead), .default_text = "0",
-     .meaning = "Steps that are queued before their release, which the device's clock then keeps; 0: the host's."},
+     .meaning = "Number of steps queued before their release, which is then timed by the device "
+                "clock; 0: by the host clock."},
     {.name = "matrices", .kind = BB_KEY_CHOICE, .choices = bb_loop_mode_names,
      .offset = offsetof(bb_realtime_config, matrices), .default_text = "resident",
-     .meaning = "All on the device, or on the host and over its link to the device field by field."},
+     .meaning = "Resident: all on the device; streamed: sent from the host field by field."},
     {.name = "gpus", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = BB_LOOP_GPUS,
      .offset = offsetof(bb_realtime_config, gpus), .default_text = "1",
      .meaning = "GPUs of this host that share the axes: axis k of response.axes on GPU k mod gpus."},
@@ -50,7 +51,7 @@ bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipe
     BB_REQUIRE(study->mesh.stepping == (int)BB_STEPPING_EXPLICIT, BB_UNSUPPORTED,
                "mesh.stepping: the loop on a GPU steps explicitly, expected explicit");
     BB_REQUIRE(study->mesh.through_thickness == (int)BB_THROUGH_MEAN, BB_UNSUPPORTED,
-               "mesh.through_thickness: the loop on a GPU has the mean alone, expected mean");
+               "mesh.through_thickness: the loop on a GPU has only the mean, expected mean");
     BB_REQUIRE(study->mesh.substeps == 1, BB_UNSUPPORTED,
                "mesh.substeps = %td, expected 1: the loop on a GPU has no substeps",
                study->mesh.substeps);
@@ -69,19 +70,19 @@ bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipe
                "ring.width_mm = %g: the loop on a GPU has no ring, expected 0",
                study->ring.width_mm);
     BB_REQUIRE(bb_delivery_on_time(&pipeline->delivery), BB_UNSUPPORTED,
-               "pipeline %s, delivery: the loop on a GPU measures when corrections come, expected "
-               "none late or missed",
+               "pipeline %s, delivery: remove late or missed corrections, the loop on a GPU "
+               "measures the delivery itself",
                pipeline->name);
     BB_REQUIRE(pipeline->multiply == (int)BB_FORMAT_FP32, BB_UNSUPPORTED,
                "pipeline %s, multiply: the loop on a GPU multiplies in fp32, not %s",
                pipeline->name, bb_working_format_names[pipeline->multiply]);
     BB_REQUIRE(!bb_product_pipeline_searches(pipeline), BB_UNSUPPORTED,
-               "pipeline %s, max_loss: the loop measures a storage that is known; set the one that "
-               "`bitbudget run` finds",
+               "pipeline %s, max_loss: the loop needs a known storage; set the one found by "
+               "`bitbudget run`",
                pipeline->name);
     BB_REQUIRE(!bb_product_pipeline_narrows(pipeline), BB_UNSUPPORTED,
-               "pipeline %s: the loop computes heat, interpolation and rows in fp64, expected no "
-               "narrow stage",
+               "pipeline %s: remove narrow stages, the loop computes heat, interpolation and rows "
+               "in fp64",
                pipeline->name);
     const char *absent = bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA);
     BB_REQUIRE(absent == NULL, BB_UNSUPPORTED, "pipeline %s, storage: %s", pipeline->name, absent);
@@ -185,8 +186,8 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
     BB_TRY(bb_study_refuse(name != NULL && index >= 0 &&
                                bb_product_pipeline_searches(pipeline_of(study)),
                            config, problems,
-                           "realtime.pipeline = %s: `run` finds its storage by max_loss, "
-                           "expected a pipeline with a storage",
+                           "realtime.pipeline = %s: `run` finds its storage by max_loss; use a "
+                           "pipeline with a given storage",
                            name));
     BB_TRY(bb_study_refuse(
         name != NULL && index >= 0 && bb_product_pipeline_narrows(pipeline_of(study)), config,
@@ -195,15 +196,15 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
         "a pipeline without narrow stages",
         name));
     BB_TRY(bb_study_refuse(realtime->gpus > study->response.axes.count, config, problems,
-                           "realtime.gpus = %td: expected at most the %td of response.axes, "
-                           "which they share",
+                           "realtime.gpus = %td: expected at most %td, the number of "
+                           "response.axes, which the GPUs share",
                            realtime->gpus, study->response.axes.count));
     BB_TRY(
         bb_study_refuse(realtime->release == (int)BB_RELEASE_FIXED &&
                             (double)realtime->ahead * realtime->period_ms > BB_LOOP_AHEAD_MOST_MS,
                         config, problems,
-                        "realtime.ahead = %td steps of %g ms: expected at most %d ms of "
-                        "them, which an interrupt waits for",
+                        "realtime.ahead = %td steps of %g ms: expected at most %d ms in total, "
+                        "since an interrupt waits for these steps",
                         realtime->ahead, realtime->period_ms, (int)BB_LOOP_AHEAD_MOST_MS));
 done:
     return status;
@@ -235,9 +236,9 @@ static const char *const stage_names[BB_STEP_STAGES] = {
     "state", "input", "reading and products", "outputs", "waiting for matrices", "launch and host"};
 
 static const bb_output axis_rows[] = {
-    {"kind", "kind", NULL, "kind of step", .note = "light with products, heat alone, or dark",
+    {"kind", "kind", NULL, "kind of step", .note = "light with products, heat only, or dark",
      BB_OUTPUT_NAMES(kind_names)},
-    {"gpu", "gpu", "1", "GPU", .note = "axes of the response are dealt to them",
+    {"gpu", "gpu", "1", "GPU", .note = "response axes are distributed over the GPUs",
      .count = offsetof(bb_realtime_summary, shares), .indices = true},
     {"stage", "stage", NULL, "part of a step", BB_OUTPUT_NAMES(stage_names)},
 };
@@ -245,7 +246,7 @@ static const bb_output_table axis_outputs = {"realtime", NULL, "", NULL, BB_OUTP
 
 static const bb_output kind_rows[] = {
     {"stage_p50_us", "kind, gpu, stage", "us", "median time of a stage",
-     .note = "of waiting for matrices over the steps that begin a field",
+     .note = "waiting for matrices: median over the steps that begin a field",
      BB_ARRAY(bb_realtime_kind, stages), .scale = 1e6, .measured = true},
 };
 static const bb_output_table kind_outputs = {"/results, realtime", NULL, "results", "kind",
@@ -274,9 +275,11 @@ static const bb_realtime_form form = {.step = "step",
 static const bb_output figure_rows[] = {
     {"ahead", "", "1", "steps queued before their release; 0: the host releases each",
      .note = "as configured", BB_MEMBER(figures, ahead)},
-    {"least_queued", "", "1", "fewest steps that the device still had when the host queued another",
-     .note = "NaN without", BB_MEMBER(figures, least_queued), .measured = true},
-    {"field_steps", "", "1", "steps of a field", .note = "light and dark",
+    {"least_queued", "", "1",
+     "smallest number of steps left on the device when the host queued "
+     "another",
+     .note = "NaN if unknown", BB_MEMBER(figures, least_queued), .measured = true},
+    {"field_steps", "", "1", "number of steps of a field", .note = "light and dark",
      BB_MEMBER(figures, field_steps)},
     {"field_time_s", "", "s", "median time of a field's steps, each waited for",
      .note = "back to back, of a scored field; of 32", BB_MEMBER(figures, field.each),
@@ -292,26 +295,27 @@ static const bb_output_table figure_outputs = {"/results, realtime", NULL, "resu
 static const char stream_title[] = "/stream, realtime with `realtime.matrices: streamed`";
 
 static const bb_output schedule_rows[] = {
-    {"schedule", "schedule", NULL, "a field by Table 1 from transfer and computation, or measured",
+    {"schedule", "schedule", NULL,
+     "schedule of a field, predicted by Table 1 from transfer and "
+     "computation times, or measured",
      BB_OUTPUT_NAMES(schedule_names)},
-    {"transfer_s", "schedule", "s", "matrices of a field to all devices",
-     .note = "nothing else under way; median of 32", OF_SCHEDULE(transfer)},
+    {"transfer_s", "schedule", "s", "transfer of a field's matrices to all devices",
+     .note = "nothing else in flight; median of 32", OF_SCHEDULE(transfer)},
     {"compute_s", "schedule", "s", "all steps of a field, each waited for", .note = "median of 32",
      OF_SCHEDULE(compute)},
-    {"period_s", "schedule", "s", "between fields in a row",
-     .note = "the ends of scored ones, back to back", OF_SCHEDULE(period)},
+    {"period_s", "schedule", "s", "time between consecutive fields",
+     .note = "between the ends of scored fields, back to back", OF_SCHEDULE(period)},
     {"latency_s", "schedule", "s",
      "from the start of a field's transfer to the end of its last step",
-     .note = "nothing else under way", OF_SCHEDULE(latency)},
+     .note = "nothing else in flight", OF_SCHEDULE(latency)},
 };
 static const bb_output_table schedule_outputs = {stream_title, NULL, "stream", "schedule",
                                                  BB_OUTPUT_ROWS(schedule_rows)};
 
 static const bb_output stream_rows[] = {
-    {"field_bytes", "", "byte", "matrices of a field as they cross",
-     BB_MEMBER(figures, field_bytes)},
-    {"ratio", "", "1", "bytes in fp32 over coded bytes", BB_MEMBER(figures, field.ratio)},
-    {"fields", "", "1", "fields that began", .note = "of the measured ones",
+    {"field_bytes", "", "byte", "encoded matrices of a field", BB_MEMBER(figures, field_bytes)},
+    {"ratio", "", "1", "bytes in fp32 over encoded bytes", BB_MEMBER(figures, field.ratio)},
+    {"fields", "", "1", "number of fields started", .note = "within the measured steps",
      BB_MEMBER(figures, fields_begun), .measured = true},
     {"fields_waited", "", "1", "fields that waited for their matrices",
      BB_MEMBER(figures, fields_waited), .measured = true},
@@ -399,9 +403,8 @@ static bb_status print_head(const bb_wafer_loop *loop, bb_text *table)
     BB_TRY(bb_text_add(table, "pipeline %s, %d axes, %td fields, %.1f MB of matrices on ",
                        loop->pipeline->name, loop->axes, loop->problem->scored_count,
                        1e-6 * loop->device_bytes));
-    BB_TRY(loop->gpus == 1
-               ? bb_text_add(table, "the device\n")
-               : bb_text_add(table, "%d GPUs, axes dealt to them in turn\n", loop->gpus));
+    BB_TRY(loop->gpus == 1 ? bb_text_add(table, "the device\n")
+                           : bb_text_add(table, "%d GPUs, axes distributed in turn\n", loop->gpus));
 done:
     return status;
 }
@@ -410,14 +413,14 @@ static bb_status print_streaming(const bb_wafer_loop *loop, const figures *f, bb
 {
     bb_status status = BB_OK;
     BB_TRY(bb_text_add(table,
-                       "matrices cross field by field: %.1f MB a field, 1 / %.2f of fp32; %.0f of "
-                       "%.0f fields waited for them",
+                       "matrices are streamed: %.1f MB per field, 1 / %.2f of fp32; %.0f of %.0f "
+                       "fields waited for them",
                        1e-6 * loop->field_bytes, f->field.ratio, f->fields_waited,
                        f->fields_begun));
     BB_TRY(f->fields_waited == 0.0
                ? bb_text_add(table, "\n")
                : bb_text_add(table, ", at most %.3f ms\n", 1e3 * f->longest_wait));
-    BB_TRY(bb_text_add(table, "\n%-22s%10s%12s%10s%10s\n", "a field [ms]", "transfer",
+    BB_TRY(bb_text_add(table, "\n%-22s%10s%12s%10s%10s\n", "per field [ms]", "transfer",
                        "computation", "period", "latency"));
     for (int k = 0; k < SCHEDULES; ++k) {
         const schedule_row *row = &f->schedule[k];
@@ -436,14 +439,13 @@ static bb_status print(const bb_wafer_loop *loop, const bb_realtime_summary *sum
     BB_TRY(bb_realtime_summary_print_head(summary, table));
     BB_TRY(bb_realtime_summary_print_latencies(summary, table));
     if (!isnan(f->least_queued)) {
-        BB_TRY(bb_text_add(table,
-                           "the device never had fewer than %.0f of %.0f steps to go on with\n",
+        BB_TRY(bb_text_add(table, "the device always had at least %.0f of %.0f steps queued\n",
                            f->least_queued, f->ahead));
     }
     BB_TRY(bb_realtime_summary_print_worst(summary, table));
     BB_TRY(bb_text_add(table,
-                       "\na field, %td steps back to back, median of %d: %.3f ms, each step waited "
-                       "for; %.3f ms queued at once\n",
+                       "\none field, %td steps back to back, median of %d: %.3f ms, each step "
+                       "waited for; %.3f ms queued at once\n",
                        loop->steps, (int)BB_FIELD_ROUNDS, 1e3 * f->field.each,
                        1e3 * f->field.queued));
     BB_TRY(loop->streamed ? print_streaming(loop, f, table) : BB_OK);
