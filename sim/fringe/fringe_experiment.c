@@ -33,7 +33,7 @@ static bb_status check_pupil(const bb_fringe_study *study)
     BB_TRY(bb_fringe_pupil_draw(&study->physics, mask));
     BB_TRY(bb_fringe_pupil_damage(&study->physics, (uint64_t)study->common.seed, mask));
     BB_REQUIRE(memchr(mask, 1, (size_t)points) != NULL, BB_INVALID,
-               "the pupil of %td x %td pixels is empty: there is no phase to unwrap", size->columns,
+               "a mask of %td x %td without a point: there is no phase to unwrap", size->columns,
                size->rows);
 done:
     BB_RELEASE(&mask);

@@ -85,7 +85,7 @@ done:
 }
 
 // Checks that another map of the input has the size of the data.
-static bb_status check_beside(const bb_map_request *request, const bb_fringe_input *input)
+static bb_status check_map_size(const bb_map_request *request, const bb_fringe_input *input)
 {
     bb_status status = BB_OK;
     bb_map_file map;
@@ -121,8 +121,8 @@ bb_status bb_fringe_input_inspect(const bb_fringe_study *study, bb_fringe_input 
     } else {
         BB_TRY(check_phase(study));
     }
-    BB_TRY(bb_status_prefix(check_beside(&mask, out), "input.mask"));
-    BB_TRY(bb_status_prefix(check_beside(&truth, out), "input.truth"));
+    BB_TRY(bb_status_prefix(check_map_size(&mask, out), "input.mask"));
+    BB_TRY(bb_status_prefix(check_map_size(&truth, out), "input.truth"));
 done:
     return status;
 }
@@ -145,8 +145,8 @@ static double find_full_scale(const bb_map_file *map, const unsigned char *mask)
     return fmax(ldexp(1.0, bits) - 1.0, largest);
 }
 
-static bb_status take_frames(const bb_fringe_study *study, const bb_map_file *map,
-                             bb_fringe_input *out)
+static bb_status store_frames(const bb_fringe_study *study, const bb_map_file *map,
+                              bb_fringe_input *out)
 {
     bb_status status = BB_OK;
     const bb_index points = map->rows * map->columns;
@@ -196,8 +196,8 @@ done:
     return status;
 }
 
-static bb_status take_phase(const bb_fringe_study *study, const bb_map_file *map,
-                            bb_fringe_input *out)
+static bb_status store_phase(const bb_fringe_study *study, const bb_map_file *map,
+                             bb_fringe_input *out)
 {
     bb_status status = BB_OK;
     const bb_index points = map->rows * map->columns;
@@ -257,7 +257,7 @@ done:
     return status;
 }
 
-static bb_status take_mask(const bb_fringe_study *study, bb_fringe_input *out)
+static bb_status read_mask(const bb_fringe_study *study, bb_fringe_input *out)
 {
     bb_status status = BB_OK;
     const bb_map_request request = request_mask(&study->input);
@@ -281,7 +281,7 @@ done:
     return status;
 }
 
-static bb_status take_truth(const bb_fringe_study *study, bb_fringe_input *out)
+static bb_status read_truth(const bb_fringe_study *study, bb_fringe_input *out)
 {
     bb_status status = BB_OK;
     const bb_map_request request = request_truth(&study->input);
@@ -312,11 +312,11 @@ bb_status bb_fringe_input_open(const bb_fringe_study *study, bb_fringe_input *ou
     BB_TRY(bb_fringe_input_inspect(study, out));
     if (out->columns > 0) {
         BB_TRY(bb_status_prefix(read_data(study, &map, out), "input.file"));
-        BB_TRY(bb_status_prefix(take_mask(study, out), "input.%s",
+        BB_TRY(bb_status_prefix(read_mask(study, out), "input.%s",
                                 study->input.mask != NULL ? "mask" : "file"));
-        BB_TRY((out->steps > 0 ? take_frames : take_phase)(study, &map, out));
+        BB_TRY((out->steps > 0 ? store_frames : store_phase)(study, &map, out));
         bb_map_file_release(&map);
-        BB_TRY(bb_status_prefix(take_truth(study, out), "input.truth"));
+        BB_TRY(bb_status_prefix(read_truth(study, out), "input.truth"));
         bb_log_detail("input: size, surface, pupil and noise of the study have no effect");
     }
 done:

@@ -69,7 +69,7 @@ done:
     return status;
 }
 
-static bool is_taken(const whole_maps *dump, const char *name)
+static bool is_name_used(const whole_maps *dump, const char *name)
 {
     bool taken = false;
     for (bb_index i = 0; i < dump->count && !taken; ++i) {
@@ -85,7 +85,7 @@ static void name_map(const whole_maps *dump, const char *pipeline, bb_index inde
     for (char *c = out; *c != '\0'; ++c) {
         *c = (char)(isalnum((unsigned char)*c) ? *c : '_');
     }
-    if (is_taken(dump, out)) {
+    if (is_name_used(dump, out)) {
         const size_t length = strlen(out);
         (void)snprintf(out + length, NAME_BYTES - length, "_%td", index);
     }
@@ -308,7 +308,7 @@ static void thin(const bb_fringe_maps *maps, const double *map, double *out)
     }
 }
 
-static bb_status keep(const bb_fringe_maps *maps, const double *map, double **out)
+static bb_status store_map(const bb_fringe_maps *maps, const double *map, double **out)
 {
     bb_status status = BB_OK;
     if (map != NULL) {
@@ -362,10 +362,10 @@ bb_status bb_fringe_maps_set_data(bb_fringe_maps *maps, const bb_fringe_sight *s
     bb_status status = BB_OK;
     map_record *record = &maps->maps;
     const bb_index points = maps->kept_rows * maps->kept_columns;
-    BB_TRY(keep(maps, sight->interferogram, &record->interferogram));
-    BB_TRY(keep(maps, sight->wrapped, &record->wrapped));
-    BB_TRY(keep(maps, sight->truth, &record->truth));
-    BB_TRY(keep(maps, sight->quality, &record->quality));
+    BB_TRY(store_map(maps, sight->interferogram, &record->interferogram));
+    BB_TRY(store_map(maps, sight->wrapped, &record->wrapped));
+    BB_TRY(store_map(maps, sight->truth, &record->truth));
+    BB_TRY(store_map(maps, sight->quality, &record->quality));
     BB_TRY(BB_ALLOCATE(points, &record->parts));
     for (bb_index p = 0; p < points; ++p) {
         const bb_index row = p / maps->kept_columns, column = p % maps->kept_columns;

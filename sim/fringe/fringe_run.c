@@ -51,7 +51,7 @@ static bb_status measure_energy(bb_fringe_work *work, bb_unwrap *unwrapper,
 }
 
 // Stores maps of the reference's data and of the quality of its unwrapping.
-static bb_status show_sight(bb_fringe_run *run, bb_unwrap *unwrapper)
+static bb_status store_data_maps(bb_fringe_run *run, bb_unwrap *unwrapper)
 {
     bb_status status = BB_OK;
     const bb_fringe_work *work = &run->work;
@@ -77,14 +77,14 @@ done:
     return status;
 }
 
-static bb_status show(bb_fringe_run *run, bb_index pipeline, bb_unwrap *unwrapper)
+static bb_status store_maps(bb_fringe_run *run, bb_index pipeline, bb_unwrap *unwrapper)
 {
     bb_status status = BB_OK;
     const bb_fringe_work *work = &run->work;
     const bool of_reference = pipeline == work->reference;
     const bb_unwrap_parts *parts = bb_unwrap_parts_of(unwrapper);
     if (of_reference) {
-        BB_TRY(show_sight(run, unwrapper));
+        BB_TRY(store_data_maps(run, unwrapper));
     }
     const double *truth = bb_fringe_work_truth(work);
     BB_TRY(bb_fringe_maps_add(run->maps, pipeline, of_reference, parts, work->phase,
@@ -102,7 +102,7 @@ static bb_status run_plain(bb_fringe_run *run, bb_index pipeline)
     BB_TRY(bb_fringe_work_run(&run->work, pipeline, plain, &unwrapper));
     if (unwrapper != NULL) { // NULL: the frames gave no phase
         BB_TRY(measure_energy(&run->work, unwrapper, plain));
-        BB_TRY(show(run, pipeline, unwrapper));
+        BB_TRY(store_maps(run, pipeline, unwrapper));
     }
 done:
     bb_unwrap_destroy(&unwrapper);

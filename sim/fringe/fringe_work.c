@@ -158,7 +158,7 @@ done:
     return status;
 }
 
-static void take_report(const bb_unwrap_report *report, bb_fringe_evaluation *evaluation)
+static void copy_report(const bb_unwrap_report *report, bb_fringe_evaluation *evaluation)
 {
     evaluation->scale_rad = report->scale_rad;
     evaluation->limit_rad = report->limit_rad;
@@ -187,15 +187,15 @@ static bb_status unwrap(bb_fringe_work *work, bb_unwrap *unwrapper, bool is_time
     }
     BB_TRY(bb_unwrap_verify(unwrapper, work->phase, &report));
     bb_evaluation_note_compiler(&evaluation->common, bb_kernel_context_compiler(context));
-    take_report(&report, evaluation);
+    copy_report(&report, evaluation);
     *converged = report.converged;
 done:
     return status;
 }
 
 // Fails the outcome for a phase with non-finite points or a solve that did not converge.
-static void judge(const bb_unwrap_parts *parts, const double *phase, bool converged,
-                  bb_outcome *outcome)
+static void set_outcome(const bb_unwrap_parts *parts, const double *phase, bool converged,
+                        bb_outcome *outcome)
 {
     for (bb_index p = 0; p < parts->columns * parts->rows; ++p) {
         if (parts->labels[p] >= 0 && !isfinite(phase[p])) {
@@ -212,7 +212,7 @@ static void judge(const bb_unwrap_parts *parts, const double *phase, bool conver
     }
 }
 
-static bb_status keep_reference(bb_fringe_work *work)
+static bb_status store_reference(bb_fringe_work *work)
 {
     bb_status status = BB_OK;
     double **kept = &work->references[work->draw];
@@ -244,9 +244,9 @@ bb_status bb_fringe_work_run(bb_fringe_work *work, bb_index pipeline,
                             scene->columns, scene->rows, &made));
     BB_TRY(unwrap(work, made, unwrapper != NULL, evaluation, &converged));
     const bb_unwrap_parts *parts = bb_unwrap_parts_of(made);
-    judge(parts, work->phase, converged, &evaluation->common.outcome);
+    set_outcome(parts, work->phase, converged, &evaluation->common.outcome);
     if (pipeline == work->reference) {
-        BB_TRY(keep_reference(work));
+        BB_TRY(store_reference(work));
     }
     const bb_fringe_answer answer = {work->phase, bb_fringe_work_truth(work),
                                      bb_fringe_work_reference(work), parts};

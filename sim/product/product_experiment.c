@@ -229,7 +229,7 @@ done:
 }
 
 // Unit of a product; a dimensionless factor leaves the unit of the other.
-static void note_unit(product_run *run, const char *input)
+static void record_unit(product_run *run, const char *input)
 {
     const char *matrix = run->matrix->unit;
     const bool plain = strcmp(input, "1") == 0;
@@ -248,7 +248,7 @@ static bb_status read_inputs(product_run *run)
     BB_TRY(bb_declared_size_fits(source->rows, source->columns));
     BB_TRY(BB_ALLOCATE(source->rows * source->columns, &run->x));
     BB_TRY(bb_matrix_source_load(source, run->x));
-    note_unit(run, source->unit);
+    record_unit(run, source->unit);
 done:
     bb_matrix_file_close(&file);
     return status;
@@ -259,7 +259,7 @@ static bb_status draw_inputs(product_run *run)
     bb_status status = BB_OK;
     bb_index count = run->study->vectors * run->matrix->columns;
     run->vectors = run->study->vectors;
-    note_unit(run, "1");
+    record_unit(run, "1");
     BB_TRY(BB_ALLOCATE(count, &run->x));
     for (bb_index i = 0; i < count; ++i) {
         run->x[i] =

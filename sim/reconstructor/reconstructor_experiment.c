@@ -406,7 +406,7 @@ static bb_index list_kept(const void *context, bb_index p, bb_store_piece *piece
 }
 
 // Orders pipelines so that searches, which need the reference, run last.
-static void put_in_order(const reconstructor_run *run, bb_index order[BB_STUDY_PIPELINES])
+static void order_pipelines(const reconstructor_run *run, bb_index order[BB_STUDY_PIPELINES])
 {
     bb_index count = 0;
     for (int searching = 0; searching <= 1; ++searching) {
@@ -447,7 +447,7 @@ static bb_status solve(reconstructor_run *run, const bb_run_options *options)
                                .trials = run->trials,
                                .context = run,
                                .list = list_kept};
-    put_in_order(run, order);
+    order_pipelines(run, order);
     BB_TRY(resume(run, options->resume, &state));
     while (state.finished < count) {
         const bb_index p = order[state.finished];

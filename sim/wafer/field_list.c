@@ -81,8 +81,8 @@ static char letter_at(const canvas *map, bb_index row, bb_index column)
 }
 
 // Writes a label centred at (x, y), `below` lines lower, if it fits into the field.
-static void put_label(const char *label, const bb_field *field, bb_index exposure, bb_index below,
-                      canvas *map)
+static void write_label(const char *label, const bb_field *field, bb_index exposure, bb_index below,
+                        canvas *map)
 {
     const bb_index length = (bb_index)strlen(label);
     const bb_index row = (bb_index)floor(0.5 * ROWS * (1.0 - field->y / map->half)) + below;
@@ -123,10 +123,10 @@ static void draw(const bb_wafer_study *study, const bb_scan *scan, canvas *map)
         const bb_field *field = &scan->fields[e];
         (void)snprintf(label, sizeof label, "%td%c%s", e, field->up ? '^' : 'v',
                        is_scored(study, e) ? "*" : "");
-        put_label(label, field, e, 0, map);
+        write_label(label, field, e, 0, map);
         if (doses) {
             (void)snprintf(label, sizeof label, "%.4g", 0.1 * field->dose);
-            put_label(label, field, e, 1, map);
+            write_label(label, field, e, 1, map);
         }
     }
 }

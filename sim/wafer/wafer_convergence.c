@@ -321,7 +321,7 @@ typedef struct level {
     double *dark;
 } level;
 
-static bb_status keep(const bb_heat_simulation *simulation, double **out)
+static bb_status store_level(const bb_heat_simulation *simulation, double **out)
 {
     bb_status status = BB_OK;
     bb_index count = simulation->problem->mesh->node_count;
@@ -360,10 +360,10 @@ static bb_status run_level(const bb_wafer_study *study, level *step)
     for (bb_index part = 0; part < all; ++part) {
         BB_TRY(bb_heat_simulation_step(&simulation, part));
         if (part + 1 == light) {
-            BB_TRY(keep(&simulation, &step->light));
+            BB_TRY(store_level(&simulation, &step->light));
         }
     }
-    BB_TRY(keep(&simulation, &step->dark));
+    BB_TRY(store_level(&simulation, &step->dark));
 done:
     bb_heat_simulation_release(&simulation);
     return status;

@@ -195,7 +195,8 @@ static const bb_output_table displacement_outputs = {title, NULL, "results", "pi
                                                      BB_OUTPUT_ROWS(displacement_rows)};
 
 // Errors of a pipeline relative to the reference, axis by axis.
-static bb_status price(publication *out, const bb_wafer_evaluation *evaluation, pipeline_row *row)
+static bb_status score_errors(publication *out, const bb_wafer_evaluation *evaluation,
+                              pipeline_row *row)
 {
     bb_status status = BB_OK;
     bb_overlay_statistics statistics;
@@ -216,7 +217,8 @@ done:
 }
 
 // Overlay of a pipeline, raw and after each linear correction model of a scanner.
-static bb_status correct(publication *out, const bb_wafer_evaluation *evaluation, pipeline_row *row)
+static bb_status score_corrections(publication *out, const bb_wafer_evaluation *evaluation,
+                                   pipeline_row *row)
 {
     bb_status status = BB_OK;
     bb_overlay_statistics statistics;
@@ -274,7 +276,7 @@ static void warn(const bb_wafer_study *study, const bb_wafer_evaluation *evaluat
 
 // Fills the members common to all experiments: bytes, values and seconds over the axes, errors of
 // u.
-static void sum_up(const bb_wafer_study *study, bb_wafer_evaluation *evaluation)
+static void summarise(const bb_wafer_study *study, bb_wafer_evaluation *evaluation)
 {
     const bb_list *axes = &study->response.axes;
     const bb_wafer_displacements *placed = bb_wafer_evaluation_last(evaluation);
@@ -303,11 +305,11 @@ static bb_status publish_pipelines(publication *out, bb_wafer_evaluation *evalua
     for (bb_index p = 0; p < count; ++p) {
         bb_wafer_evaluation *evaluation = &evaluations[p];
         BB_TRY(bb_wafer_overlay_draws(out->work, evaluation, &evaluation->common.draws));
-        sum_up(study, evaluation);
+        summarise(study, evaluation);
         rows[p].live_ratio = bb_evaluation_compression(4.0 * evaluation->live_values,
                                                        evaluation->common.operator_bytes);
-        BB_TRY(price(out, evaluation, &rows[p]));
-        BB_TRY(correct(out, evaluation, &rows[p]));
+        BB_TRY(score_errors(out, evaluation, &rows[p]));
+        BB_TRY(score_corrections(out, evaluation, &rows[p]));
     }
     BB_TRY(bb_evaluations_publish(&all_evaluations, "nm", results));
     BB_TRY(bb_output_table_publish_records(&pipeline_outputs, rows, sizeof *rows, count, NULL,

@@ -92,7 +92,7 @@ done:
 }
 
 // Compares the windows of all steps with the bounds of their rows.
-static bb_status certify(bb_wafer_pass *pass, const bb_field_job *work)
+static bb_status check_certificate(bb_wafer_pass *pass, const bb_field_job *work)
 {
     const bb_index input = work->wafer * pass->heating->scored_count + work->field;
     const bb_wafer_certificate certificate = {
@@ -111,7 +111,7 @@ static bb_status certify(bb_wafer_pass *pass, const bb_field_job *work)
 }
 
 // Copies means and deviations of a dwell to arrays that start at its first point.
-static void store(const bb_dwell *dwell, double *mean, double *deviation)
+static void copy_dwell(const bb_dwell *dwell, double *mean, double *deviation)
 {
     for (bb_index i = 0; i < dwell->count; ++i) {
         mean[i] = dwell->mean[i];
@@ -138,8 +138,8 @@ static bb_status score_residual(bb_wafer_pass *pass, const bb_field_job *work)
     bb_dwell_reset(dwell);
     BB_TRY(bb_delivery_residual(steps, in_force, reference_windows(pass, work),
                                 kept_windows(pass, work), dwell));
-    store(dwell, placed->residual[work->axis] + work->first_point,
-          placed->residual_deviation[work->axis] + work->first_point);
+    copy_dwell(dwell, placed->residual[work->axis] + work->first_point,
+               placed->residual_deviation[work->axis] + work->first_point);
 done:
     BB_RELEASE(&in_force);
     return status;
@@ -165,7 +165,7 @@ static bb_status apply_steps(bb_wafer_pass *pass, bb_coded_operator *operation,
         BB_TRY(multiply_step(pass, operation, work, step));
     }
     if (work->draw == 0 && !work->exact && !bb_product_pipeline_narrows(work->pipeline)) {
-        BB_TRY(certify(pass, work));
+        BB_TRY(check_certificate(pass, work));
     }
     bb_dwell_reset(dwell);
     for (bb_index step = 0; step < steps; ++step) {
@@ -175,7 +175,7 @@ static bb_status apply_steps(bb_wafer_pass *pass, bb_coded_operator *operation,
         }
         bb_dwell_add(dwell, step, window);
     }
-    store(dwell, mean, deviation);
+    copy_dwell(dwell, mean, deviation);
     bb_index bad = bb_stage_inspect("dwell", mean, dwell->count);
     if (bad >= 0) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,

@@ -10,7 +10,7 @@
 
 // Moves the sums of an evaluation and an axis to `out` and sets them to zero, so that the next sums
 // form a separate part. Sums of a pipeline that misses its tolerance are copied and stay.
-static bb_status take_part(bb_wafer_evaluation *evaluation, int axis, bb_field_part *out)
+static bb_status extract_part(bb_wafer_evaluation *evaluation, int axis, bb_field_part *out)
 {
     bb_status status = BB_OK;
     bb_evaluation *common = &evaluation->common;
@@ -65,8 +65,8 @@ static void add_numbers(const bb_field_part *part, int axis, bb_index points,
 
 // Sends a part and the displacements of its points from process `root` to all, which have created
 // `part` with take_part. Collective.
-static bb_status share_part(const bb_wafer_pass *pass, const bb_field_job *work, int root,
-                            bb_wafer_evaluation *evaluation, bb_field_part *part)
+static bb_status broadcast_part(const bb_wafer_pass *pass, const bb_field_job *work, int root,
+                                bb_wafer_evaluation *evaluation, bb_field_part *part)
 {
     bb_status status = BB_OK;
     const bb_team *team = bb_team_joined();
@@ -140,12 +140,12 @@ bb_status bb_field_parts_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb
     bb_status status = BB_OK;
     const bb_index points = pass->problem->point_count;
     for (bb_index i = 0; i < list->count; ++i) {
-        BB_TRY(take_part(list->items[i], work.axis, &list->totals[i]));
+        BB_TRY(extract_part(list->items[i], work.axis, &list->totals[i]));
     }
     BB_TRY(bb_wafer_field_run(pass, tasks, count, work));
     for (bb_index i = 0; i < list->count; ++i) {
         bb_field_part *part = part_of(list, work.matrix, i);
-        BB_TRY(take_part(list->items[i], work.axis, part));
+        BB_TRY(extract_part(list->items[i], work.axis, part));
         add_numbers(&list->totals[i], work.axis, points, list->items[i]);
         BB_RELEASE(&list->totals[i].squares);
     }
@@ -165,7 +165,7 @@ bb_status bb_field_parts_add(const bb_wafer_pass *pass, const bb_field_job *work
             if (team->rank != owner) {
                 BB_TRY(BB_ALLOCATE(2 * list->items[i]->wafer_count, &part->squares));
             }
-            BB_TRY(share_part(pass, work, owner, list->items[i], part));
+            BB_TRY(broadcast_part(pass, work, owner, list->items[i], part));
         }
         add_numbers(part, work->axis, pass->problem->point_count, list->items[i]);
         BB_RELEASE(&part->squares);

@@ -54,7 +54,7 @@ void bb_wafer_field_release_rows(bb_field_rows *rows)
 }
 
 // Exact rows on the host; rows of the GPU are copied once.
-static bb_status take_exact(const bb_wafer_pass *pass, const bb_field_job *work,
+static bb_status load_exact(const bb_wafer_pass *pass, const bb_field_job *work,
                             bb_field_rows *rows, bb_exact_rows *out)
 {
     bb_status status = BB_OK;
@@ -87,7 +87,7 @@ bb_status bb_wafer_field_download_matrix(const bb_wafer_pass *pass, const bb_fie
     bb_coding_report report;
     const bb_matrix_layout layout = layout_of(pass, rows->range);
     if (rows->matrix == NULL) {
-        BB_TRY(take_exact(pass, work, rows, &exact));
+        BB_TRY(load_exact(pass, work, rows, &exact));
         BB_TRY(bb_product_coding_encode(pass->reference, &exact, &layout, &report, NULL,
                                         &rows->matrix));
         double *copy = rows->copy.data;
@@ -136,7 +136,7 @@ static bb_status encode_here(bb_wafer_pass *pass, const bb_field_job *work, bb_f
 {
     bb_status status = BB_OK;
     bb_exact_rows exact;
-    BB_TRY(take_exact(pass, work, rows, &exact));
+    BB_TRY(load_exact(pass, work, rows, &exact));
     if (work->draw > 0) {
         BB_TRY(bb_product_coding_encode_draw(work->pipeline, &exact, layout, draw, factors, report,
                                              &out->matrix));

@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-static bb_status take_norms(void *context, bb_index index)
+static bb_status compute_norms(void *context, bb_index index)
 {
     bb_wafer_pass *pass = context;
     const bb_index cells = pass->heating->cell_count;
@@ -35,7 +35,7 @@ static bb_index window_values(const bb_wafer_problem *problem)
 }
 
 // Allocates the buffers of one GPU.
-static bb_status take_room(bb_wafer_pass *pass)
+static bb_status allocate_buffers(bb_wafer_pass *pass)
 {
     bb_status status = BB_OK;
     const bb_wafer_problem *problem = pass->problem;
@@ -47,7 +47,7 @@ done:
     return status;
 }
 
-static void release_room(bb_wafer_pass *pass)
+static void release_buffers(bb_wafer_pass *pass)
 {
     BB_RELEASE(&pass->windows);
     BB_RELEASE(&pass->rows);
@@ -78,7 +78,7 @@ static bb_status open_other(const bb_wafer_pass *pass, bb_index ordinal, bb_wafe
         BB_TRY(
             BB_ALLOCATE(problem->scored_wafers * window_values(problem), &out->reference_windows));
     }
-    BB_TRY(take_room(out));
+    BB_TRY(allocate_buffers(out));
     BB_TRY(bb_device_open(BB_DEVICE_CUDA, ordinal, &out->own_devices->opened[BB_DEVICE_CUDA]));
     BB_TRY(bb_wafer_gpu_open(problem, out->own_devices->opened[BB_DEVICE_CUDA], &out->gpu));
 done:
@@ -90,7 +90,7 @@ static void release_other(const bb_wafer_pass *pass, bb_wafer_pass *other)
     if (!pass->repeats) {
         BB_RELEASE(&other->reference_windows);
     }
-    release_room(other);
+    release_buffers(other);
     if (other->own_devices != NULL) {
         bb_device_close(&other->own_devices->opened[BB_DEVICE_CUDA]);
         BB_RELEASE(&other->own_devices);
@@ -156,9 +156,9 @@ bb_status bb_wafer_pass_open(bb_wafer_work *work, bool repeats, bb_wafer_pass *o
                            .repeats = repeats};
     BB_TRY(BB_ALLOCATE(matrices * problem->scored_wafers * window_values(problem),
                        &out->reference_windows));
-    BB_TRY(take_room(out));
+    BB_TRY(allocate_buffers(out));
     BB_TRY(BB_ALLOCATE(inputs, &out->inputs));
-    BB_TRY(bb_thread_for(inputs, take_norms, out));
+    BB_TRY(bb_thread_for(inputs, compute_norms, out));
     BB_TRY(open_gpu(work, out));
 done:
     return status;
@@ -172,11 +172,11 @@ void bb_wafer_pass_release(bb_wafer_pass *pass)
     BB_RELEASE(&pass->others);
     BB_RELEASE(&pass->reference_windows);
     BB_RELEASE(&pass->inputs);
-    release_room(pass);
+    release_buffers(pass);
 }
 
 // Advances `work` to field and axis number `matrix`.
-static void go_on(const bb_wafer_pass *pass, bb_index matrix, bb_field_job *work)
+static void advance(const bb_wafer_pass *pass, bb_index matrix, bb_field_job *work)
 {
     const bb_index fields = pass->problem->scored_count;
     const bb_index before = work->field;
@@ -314,7 +314,7 @@ static void list_round(const bb_wafer_pass *pass, bb_index matrix, bb_index coun
                        bb_field_job *work, bb_field_job *works)
 {
     for (bb_index i = 0; i < count; ++i) {
-        go_on(pass, matrix + i, work);
+        advance(pass, matrix + i, work);
         works[i] = *work;
     }
 }
@@ -326,12 +326,12 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
     const bb_team *team = bb_team_joined();
     const bb_index matrices = pass->study->response.axes.count * pass->problem->scored_count;
     bb_restart *restart = team->size > 1 ? NULL : pass->restart; // a team's parts are distributed
-    const char *doing = pass->referred ? "searching" : "computing";
+    const char *doing = pass->has_reference ? "searching" : "computing";
     bb_field_job work = {.pipeline = pass->reference, .evaluation = truth_of(pass, tasks, count)};
     bb_field_job works[MOST] = {work};
     lane *lanes = NULL;
     bb_field_parts list = {0};
-    BB_REQUIRE(pass->referred == (work.evaluation == NULL), BB_INTERNAL,
+    BB_REQUIRE(pass->has_reference == (work.evaluation == NULL), BB_INTERNAL,
                "%td tasks, expected the reference in the first pass and in no other", count);
     BB_TRY(bb_field_parts_list(tasks, count, team->size > 1 ? matrices : 1 + pass->other_count,
                                &list));
@@ -348,7 +348,7 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
     const bb_index together = bb_field_parts_are_cuda(&list) ? 1 + pass->other_count : 1;
     for (bb_index matrix = 0, taken = 0; matrix < matrices; matrix += taken) {
         if (matrix < products.done) {
-            go_on(pass, matrix, &work);
+            advance(pass, matrix, &work);
             taken = 1;
             continue;
         }
@@ -367,11 +367,11 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
         }
     }
     for (bb_index matrix = 0; team->size > 1 && matrix < matrices; ++matrix) {
-        go_on(pass, matrix, &work);
+        advance(pass, matrix, &work);
         BB_TRY(bb_field_parts_add(pass, &work, (int)(matrix % team->size), &list));
     }
     bb_log_progress(doing, matrices, matrices);
-    pass->referred = true;
+    pass->has_reference = true;
 done:
     release_lanes(pass->other_count, lanes);
     BB_RELEASE(&lanes);

@@ -91,8 +91,8 @@ static void list_head(const bb_heating_place *place, const bb_heat_simulation *s
 }
 
 // Lists the pieces saved in addition to the state.
-static void list_rest(const bb_heating_place *place, const bb_wafer_problem *problem,
-                      const bb_wafer_heating *heating, bb_store_piece out[REST])
+static void list_arrays(const bb_heating_place *place, const bb_wafer_problem *problem,
+                        const bb_wafer_heating *heating, bb_store_piece out[REST])
 {
     const bb_index each = (bb_index)sizeof(double);
     const bb_index ended = place->wafer * heating->field_count + place->field;
@@ -122,7 +122,7 @@ bb_status bb_wafer_heating_save(bb_restart *restart, bool now, const bb_heating_
     }
     list_head(place, simulation, heating, pieces);
     pieces[HEAD] = (bb_store_piece){bb_stepper_state(simulation->stepper), state_bytes};
-    list_rest(place, simulation->problem, heating, pieces + HEAD + 1);
+    list_arrays(place, simulation->problem, heating, pieces + HEAD + 1);
     BB_TRY(bb_restart_write(restart, pieces, HEAD + 1 + REST));
     bb_log_detail("checkpoint at wafer %td, exposure %td, step %td", place->wafer, place->field,
                   place->step);
@@ -170,7 +170,7 @@ bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
     BB_TRY(BB_ALLOCATE(size, &state));
     BB_TRY(bb_store_read(restart->resumed, state, size * (bb_index)sizeof *state));
     bb_stepper_set(simulation->stepper, 0, size, state);
-    list_rest(place, simulation->problem, heating, pieces);
+    list_arrays(place, simulation->problem, heating, pieces);
     BB_TRY(bb_store_read_list(restart->resumed, pieces, REST));
     bb_store_close(&restart->resumed);
     bb_log_info("continuing at wafer %td, exposure %td, step %td", place->wafer, place->field,

@@ -190,8 +190,8 @@ static bb_status load_rows(void *context, bb_index begin, bb_index end)
 
 // Reuses rows of an earlier study in this process, or stores them for later studies if memory
 // allows.
-static bb_status keep_rows(const bb_wafer_study *study, bb_index index, int axis,
-                           bb_wafer_row_source *out)
+static bb_status cache_rows(const bb_wafer_study *study, bb_index index, int axis,
+                            bb_wafer_row_source *out)
 {
     bb_status status = BB_OK;
     bb_text key = {0};
@@ -234,7 +234,7 @@ bb_status bb_wafer_row_source_open(const bb_wafer_study *study, const bb_wafer_p
         BB_TRY(bb_wafer_problem_rows(problem, index, axis, &out->physics));
         out->source = out->physics.source;
         out->batch = out->physics.batch;
-        BB_TRY(keep_rows(study, index, axis, out));
+        BB_TRY(cache_rows(study, index, axis, out));
     }
 done:
     if (status != BB_OK) {

@@ -183,11 +183,11 @@ static bb_status compute(void *context, bb_storage_trial *trials, bb_index count
     release_tried(all);
     all->tried_count = count;
     BB_TRY(BB_ZEROED(count, &all->tried));
-    if (!all->pass.referred) {
+    if (!all->pass.has_reference) {
         BB_TRY(bb_chain_tasks_list(work, false, &all->stages));
     }
     BB_TRY(BB_ALLOCATE(work->study.pipelines.count + all->stages.count + count, &tasks));
-    BB_TRY(all->pass.referred ? BB_OK : list_ordinary(work, tasks, &listed));
+    BB_TRY(all->pass.has_reference ? BB_OK : list_ordinary(work, tasks, &listed));
     bb_chain_tasks_append(&all->stages, tasks, &listed);
     for (bb_index t = 0; t < count; ++t) {
         const bb_product_pipeline *record = trials[t].record;
@@ -220,7 +220,7 @@ static void adopt(void *context, bb_index trial, bb_index pipeline)
 }
 
 // Sets the results of a search without solution to NaN.
-static bb_status leave_unset(bb_wafer_work *work, bb_index pipeline, const bb_outcome *outcome)
+static bb_status unset_result(bb_wafer_work *work, bb_index pipeline, const bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     const bb_index points = work->problem->point_count;
@@ -238,7 +238,7 @@ done:
 }
 
 // Copies the results of searches to study and evaluations; too few points allow no search.
-static bb_status take_found(bb_wafer_work *work)
+static bb_status copy_found(bb_wafer_work *work)
 {
     bb_status status = BB_OK;
     const bb_index points = work->problem->point_count;
@@ -257,7 +257,7 @@ static bb_status take_found(bb_wafer_work *work)
         if (found) {
             work->evaluations[p].common.outcome = outcome;
         } else {
-            BB_TRY(leave_unset(work, p, &outcome));
+            BB_TRY(unset_result(work, p, &outcome));
         }
     }
 done:
@@ -293,7 +293,7 @@ bb_status bb_wafer_work_compute(bb_wafer_work *work)
     BB_TRY(gather_points(work));
     BB_TRY(bb_wafer_pass_open(work, searches, &all.pass));
     BB_TRY(searches ? bb_storage_search_run(work->search, &task) : compute(&all, NULL, 0));
-    BB_TRY(take_found(work));
+    BB_TRY(copy_found(work));
     BB_TRY(searches ? score_found(&all) : BB_OK);
 done:
     release_tried(&all);

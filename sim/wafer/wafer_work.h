@@ -227,7 +227,7 @@ typedef struct bb_wafer_pass {
     bb_restart *restart; ///< NULL: no checkpoints of products
     bb_wafer_gpu gpu;    ///< used if the reference computes on a GPU that can generate rows
     bool repeats;        ///< several passes will be made
-    bool referred;       ///< the reference has been computed
+    bool has_reference;  ///< the reference has been computed
     /// [axes, fields if it repeats, else 1][scored_wafers][light_steps][window_points] windows of
     /// the reference, m
     double *reference_windows;

@@ -173,10 +173,10 @@ TEST(a_bad_study_exits_with_2)
 // (2 x 256000 - 1) operations of the deformation are 19.74 GFLOP, a field's matrix 2.215 GB.
 TEST(plans_state_what_is_required)
 {
-    CALL_EXPECT(0, "in 50 ms: T 292202 with 15.5 entries a row, S 256000, M 378", "check",
+    CALL_EXPECT(0, "in 50 ms: T 292202 with 15.5 entries per row, S 256000, M 378", "check",
                 BB_SOURCE_DIR "/configs/wafer/bamakhrama-fast.yaml", "device=cpu");
-    program_expect(&run, 0, "20.40 GFLOP a field, 407.9 GFLOP/s; an axis 144.7 GFLOP/s");
-    program_expect(&run, 0, "2112 MiB a field and axis, 44.3 GB/s");
+    program_expect(&run, 0, "20.40 GFLOP per field, 407.9 GFLOP/s; per axis 144.7 GFLOP/s");
+    program_expect(&run, 0, "2112 MiB per field and axis, 44.3 GB/s");
     program_expect(&run, 0, "period 197.8 ms, latency 231.0 ms, over the budget of 50 ms");
     program_expect(&run, 0, "49 % less, decoding 66.7 ms is 57 % of it");
     CALL_EXPECT(0, "in 110 ms: ", "check", BB_SOURCE_DIR "/configs/wafer/bamakhrama-slow.yaml",

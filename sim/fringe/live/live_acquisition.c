@@ -70,13 +70,13 @@ static bb_index free_buffer(bb_live_acquisition *a)
 
 // Passes a buffer to the consumer. If the source waits, blocks until the previous buffer has been
 // taken.
-static void hand_over(bb_live_acquisition *a, bb_index buffer, bool waits)
+static void publish_buffer(bb_live_acquisition *a, bb_index buffer, bool waits)
 {
     pthread_mutex_lock(&a->lock);
     while (waits && a->filled >= 0 && !a->stops) {
         pthread_cond_wait(&a->gone, &a->lock);
     }
-    a->dropped += (a->filled >= 0) + a->buffers[buffer].passed;
+    a->dropped += (a->filled >= 0) + a->buffers[buffer].lost;
     a->filled = buffer;
     pthread_cond_signal(&a->come);
     pthread_mutex_unlock(&a->lock);
@@ -104,13 +104,13 @@ static void *acquire(void *context)
     int64_t released = 0;
     bb_index buffer = free_buffer(a); // kept until a phase is complete
     while (status == BB_OK && event != BB_LIVE_ENDED && !is_stopped(a)) {
-        status = a->kind->take(a->source, &a->buffers[buffer], &event);
-        if (status == BB_OK && event == BB_LIVE_TAKEN) {
+        status = a->kind->read(a->source, &a->buffers[buffer], &event);
+        if (status == BB_OK && event == BB_LIVE_READ) {
             if (a->rate_hz > 0.0) {
                 sleep_until(a, start + (int64_t)(1e9 * (double)released++ / a->rate_hz));
-                a->buffers[buffer].taken_ns = bb_clock_ns();
+                a->buffers[buffer].arrival_ns = bb_clock_ns();
             }
-            hand_over(a, buffer, waits);
+            publish_buffer(a, buffer, waits);
             buffer = free_buffer(a);
         } else if (status == BB_OK && event == BB_LIVE_NOTHING) {
             sleep_until(a, bb_clock_ns() + (int64_t)(1e9 * a->kind->poll_s));
@@ -207,11 +207,11 @@ bb_status bb_live_acquisition_wait(bb_live_acquisition *acquisition, double seco
         a->filled = -1;
         *frames = taken;
         if (a->kind->waits && a->rate_hz == 0.0) {
-            taken->taken_ns = bb_clock_ns(); // latency starts when taken
+            taken->arrival_ns = bb_clock_ns(); // latency starts when taken
         }
         pthread_cond_signal(&a->gone);
     }
-    *event = *frames != NULL ? BB_LIVE_TAKEN : a->ended ? BB_LIVE_ENDED : BB_LIVE_NOTHING;
+    *event = *frames != NULL ? BB_LIVE_READ : a->ended ? BB_LIVE_ENDED : BB_LIVE_NOTHING;
     if (*event == BB_LIVE_ENDED && a->failure != BB_OK) {
         status = a->failure;
         bb_status_restore(&a->record);

@@ -15,7 +15,7 @@
 
 enum { AXES = 3, BYTE_BITS = 8, MOST_BITS = 16 };
 
-static bb_status hold_shape(const char *path, hid_t space, bb_live_dataset *out)
+static bb_status check_shape(const char *path, hid_t space, bb_live_dataset *out)
 {
     bb_status status = BB_OK;
     hsize_t extents[AXES] = {1, 0, 0};
@@ -36,7 +36,7 @@ done:
     return status;
 }
 
-static bb_status hold_bits(const char *path, hid_t type, bb_live_dataset *out)
+static bb_status check_bits(const char *path, hid_t type, bb_live_dataset *out)
 {
     bb_status status = BB_OK;
     double bits = 0.0;
@@ -59,7 +59,7 @@ done:
 
 // Compares the declared size with the file size: a small file with a large dataset is damaged or
 // incomplete.
-static bb_status hold_size(const char *path, bb_live_dataset *out)
+static bb_status check_size(const char *path, bb_live_dataset *out)
 {
     bb_status status = BB_OK;
     struct stat about;
@@ -89,9 +89,9 @@ bb_status bb_live_dataset_open(const char *path, bb_live_dataset *out)
     space = H5Dget_space(out->id);
     BB_REQUIRE(type >= 0 && space >= 0, BB_IO, "'%s': cannot read /frames: %s", path,
                bb_hdf5_library_error());
-    BB_TRY(hold_shape(path, space, out));
-    BB_TRY(hold_bits(path, type, out));
-    BB_TRY(hold_size(path, out));
+    BB_TRY(check_shape(path, space, out));
+    BB_TRY(check_bits(path, type, out));
+    BB_TRY(check_size(path, out));
 done:
     if (type >= 0) {
         (void)H5Tclose(type);
@@ -117,8 +117,8 @@ void bb_live_dataset_close(bb_live_dataset *dataset)
 }
 
 // Records a value outside 16 bits, which the HDF5 library would clip.
-static H5T_conv_ret_t note_range(H5T_conv_except_t what, hid_t stored, hid_t taken, void *value,
-                                 void *pixel, void *context)
+static H5T_conv_ret_t record_range(H5T_conv_except_t what, hid_t stored, hid_t taken, void *value,
+                                   void *pixel, void *context)
 {
     const char **beyond = context;
     (void)stored;
@@ -145,7 +145,7 @@ static bb_status read_frames(const bb_live_dataset *dataset, bb_index first, bb_
     BB_REQUIRE(space >= 0 && memory >= 0 && list >= 0, BB_IO, "cannot read /frames: %s",
                bb_hdf5_library_error());
     const bool single = H5Sget_simple_extent_ndims(space) == AXES - 1;
-    BB_REQUIRE(H5Pset_type_conv_cb(list, note_range, beyond) >= 0 &&
+    BB_REQUIRE(H5Pset_type_conv_cb(list, record_range, beyond) >= 0 &&
                    (single ||
                     H5Sselect_hyperslab(space, H5S_SELECT_SET, starts, NULL, extents, NULL) >= 0) &&
                    H5Dread(dataset->id, H5T_NATIVE_UINT16, memory, space, list, counts) >= 0,
@@ -164,8 +164,8 @@ done:
 }
 
 // Reports the first frame with a pixel outside 16 bits.
-static bb_status name_frame(const bb_live_dataset *dataset, bb_index first, bb_index count,
-                            uint16_t *counts)
+static bb_status report_frame(const bb_live_dataset *dataset, bb_index first, bb_index count,
+                              uint16_t *counts)
 {
     bb_status status = BB_OK;
     const char *beyond = NULL;
@@ -189,7 +189,7 @@ bb_status bb_live_dataset_read(const bb_live_dataset *dataset, bb_index first, b
     BB_TRY(bb_hdf5_library_start()); // the file may have been opened by another thread
     BB_TRY(read_frames(dataset, first, count, counts, &beyond));
     if (beyond != NULL) {
-        BB_TRY(name_frame(dataset, first, count, counts));
+        BB_TRY(report_frame(dataset, first, count, counts));
     }
     for (bb_index i = 0; i < count * points; ++i) {
         BB_REQUIRE(counts[i] <= limit, BB_INVALID,
@@ -288,7 +288,7 @@ static bb_status open_loop(const bb_live_request *request, void **state)
     return open_file(request, true, state);
 }
 
-static bb_status take_file(void *state, bb_live_frames *frames, bb_live_event *event)
+static bb_status read_next(void *state, bb_live_frames *frames, bb_live_event *event)
 {
     bb_status status = BB_OK;
     frame_file *source = state;
@@ -302,10 +302,10 @@ static bb_status take_file(void *state, bb_live_frames *frames, bb_live_event *e
         BB_TRY(bb_live_dataset_read(dataset, source->next, source->count, frames->counts));
         source->next += source->count;
         frames->bits = dataset->bits;
-        frames->passed = 0;
+        frames->lost = 0;
         frames->draw = -1;
-        frames->taken_ns = bb_clock_ns();
-        *event = BB_LIVE_TAKEN;
+        frames->arrival_ns = bb_clock_ns();
+        *event = BB_LIVE_READ;
     }
 done:
     return status;
@@ -319,7 +319,7 @@ const bb_live_source_kind bb_live_file = {
     .waits = true,
     .open = open_once,
     .close = close_file,
-    .take = take_file,
+    .read = read_next,
 };
 
 const bb_live_source_kind bb_live_loop = {
@@ -330,5 +330,5 @@ const bb_live_source_kind bb_live_loop = {
     .waits = true,
     .open = open_loop,
     .close = close_file,
-    .take = take_file,
+    .read = read_next,
 };

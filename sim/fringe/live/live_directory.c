@@ -28,7 +28,7 @@ typedef struct frame_folder {
     bb_index gathered; // frames collected for the current phase
 } frame_folder;
 
-static void leave_file(frame_folder *source)
+static void close_file(frame_folder *source)
 {
     bb_live_dataset_close(&source->dataset);
     bb_live_frames_release(&source->file);
@@ -39,7 +39,7 @@ static void close_folder(void **state)
 {
     frame_folder *source = *state;
     if (source != NULL) {
-        leave_file(source);
+        close_file(source);
         bb_memory_release(state);
     }
 }
@@ -121,10 +121,10 @@ done:
     return status;
 }
 
-static void leave_out(frame_folder *source)
+static void skip_file(frame_folder *source)
 {
     bb_log_warning("file %s is skipped: %s", source->last, bb_status_message());
-    leave_file(source);
+    close_file(source);
     source->gathered = 0;
 }
 
@@ -133,9 +133,9 @@ static void read_next(frame_folder *source, const char *name)
     char path[BB_LIVE_PATH_BYTES];
     (void)snprintf(path, sizeof path, "%s/%s", source->path, name);
     (void)snprintf(source->last, sizeof source->last, "%s", name);
-    leave_file(source);
+    close_file(source);
     if (read_file(path, source) != BB_OK) {
-        leave_out(source);
+        skip_file(source);
     }
 }
 
@@ -159,7 +159,7 @@ static bb_status gather(frame_folder *source, bb_live_frames *frames)
         memcpy(counts, file->counts + source->used * points,
                (size_t)(count * points) * sizeof *counts);
     } else if (bb_live_dataset_read(&source->dataset, source->used, count, counts) != BB_OK) {
-        leave_out(source); // the frames read before it were complete
+        skip_file(source); // the frames read before it were complete
         goto done;
     }
     source->used += count;
@@ -168,7 +168,7 @@ done:
     return status;
 }
 
-static bb_status take_folder(void *state, bb_live_frames *frames, bb_live_event *event)
+static bb_status read_folder(void *state, bb_live_frames *frames, bb_live_event *event)
 {
     bb_status status = BB_OK;
     frame_folder *source = state;
@@ -189,10 +189,10 @@ static bb_status take_folder(void *state, bb_live_frames *frames, bb_live_event 
         }
     } while (source->gathered < source->count);
     source->gathered = 0;
-    frames->passed = 0;
+    frames->lost = 0;
     frames->draw = -1;
-    frames->taken_ns = bb_clock_ns();
-    *event = BB_LIVE_TAKEN;
+    frames->arrival_ns = bb_clock_ns();
+    *event = BB_LIVE_READ;
 done:
     return status;
 }
@@ -208,5 +208,5 @@ const bb_live_source_kind bb_live_directory = {
     .poll_s = 0.02,
     .open = open_folder,
     .close = close_folder,
-    .take = take_folder,
+    .read = read_folder,
 };

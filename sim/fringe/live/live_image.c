@@ -91,7 +91,7 @@ done:
     return status;
 }
 
-static bb_status hold_header(const char *path, const fits_header *header)
+static bb_status check_header(const char *path, const fits_header *header)
 {
     bb_status status = BB_OK;
     bool has_edges = true;
@@ -204,7 +204,7 @@ static bb_status read_fits(FILE *file, const char *path, bb_live_frames *out)
     bb_status status = BB_OK;
     fits_header header;
     BB_TRY(read_header(file, path, &header));
-    BB_TRY(hold_header(path, &header));
+    BB_TRY(check_header(path, &header));
     const double data_bytes =
         header.edges[0] * header.edges[1] * header.edges[2] * header.bitpix / BYTE_BITS;
     BB_TRY(bb_live_source_check_length(file, path, data_bytes));

@@ -18,7 +18,7 @@ enum { LINE_BYTES = 240, STATE_BYTES = 80 };
 // Period of status lines; time without frames that counts as a stall; longest single wait for
 // frames, which bounds the response to an interrupt; default limit of a stall.
 static const double line_s = 1.0, stall_s = 1.0, wait_s = 0.1, usual_patience_s = 30.0;
-static const double glance_s = 5e-5; // interval between polls of a phase in flight
+static const double poll_s = 5e-5; // interval between polls of a phase in flight
 
 // A phase in flight.
 typedef struct flight {
@@ -41,8 +41,8 @@ typedef struct live_run {
     bb_live_lanes *lanes;
     flight flights[BB_LIVE_MOST_OVERLAP]; // phase k uses slot k mod overlap
     recent now;
-    const bb_live_frames *taken; // frames of the next phase
-    bb_live_answer *answers;     // [summary.count]
+    const bb_live_frames *next; // frames of the next phase
+    bb_live_answer *answers;    // [summary.count]
     bb_live_summary summary;
     unsigned char *mask; // [rows][columns] mask of the current shape
     double *phase;       // [rows][columns] phase of the current lane
@@ -151,7 +151,7 @@ done:
 
 // Creates pipelines and a mask for frames of a new shape. Without a usable mask the old pipelines
 // stay.
-static bb_status take_shape(live_run *run, const bb_live_frames *frames)
+static bb_status create_for_shape(live_run *run, const bb_live_frames *frames)
 {
     bb_status status = BB_OK;
     const bb_index points = frames->columns * frames->rows;
@@ -202,7 +202,7 @@ done:
     return status;
 }
 
-static void skip(live_run *run)
+static void skip_phase(live_run *run)
 {
     bb_status_save(&run->reason);
     ++run->skipped;
@@ -216,12 +216,12 @@ static void skip(live_run *run)
 // before the first ones do not count as dropped. Camera frames may be unusable, for example dark:
 // `*is_ready` is then false, and the next frames are tried. For the study's own scene such a
 // failure is an error.
-static bb_status make_ready(live_run *run, const bb_live_frames *frames, bool *is_ready)
+static bb_status prepare_shape(live_run *run, const bb_live_frames *frames, bool *is_ready)
 {
-    bb_status status = take_shape(run, frames);
+    bb_status status = create_for_shape(run, frames);
     *is_ready = status == BB_OK;
     if (status == BB_INVALID && frames->draw < 0) {
-        skip(run);
+        skip_phase(run);
         status = BB_OK;
         goto done;
     }
@@ -256,7 +256,7 @@ static bb_live_facts list_facts(const live_run *run, const char *state)
                            .wrong = answer->scored > 0.0 ? answer->wrong_points : NAN};
 }
 
-static void greet(live_run *run)
+static void end_stall(live_run *run)
 {
     const double now = bb_clock_seconds();
     if (run->stalled) {
@@ -267,7 +267,7 @@ static void greet(live_run *run)
 }
 
 // Prints the status line of the last second.
-static bb_status tell(live_run *run)
+static bb_status print_line(live_run *run)
 {
     bb_status status = BB_OK;
     recent *now = &run->now;
@@ -351,7 +351,7 @@ static bb_status finish_phase(bb_realtime_loop *loop, int64_t release_ns, bb_ste
     run->summary.rows = (double)frames->rows;
     run->summary.bits = (double)frames->bits;
     if (bb_clock_seconds() - run->line_at_s >= line_s) {
-        BB_TRY(tell(run));
+        BB_TRY(print_line(run));
     }
 done:
     return status;
@@ -360,16 +360,16 @@ done:
 static bb_status start_phase(bb_realtime_loop *loop, int64_t release_ns)
 {
     live_run *run = loop->context;
-    const bb_live_frames *frames = run->taken;
-    const int64_t since = frames->taken_ns > run->ready_ns ? frames->taken_ns : run->ready_ns;
+    const bb_live_frames *frames = run->next;
+    const int64_t since = frames->arrival_ns > run->ready_ns ? frames->arrival_ns : run->ready_ns;
     (void)release_ns;
-    greet(run);
+    end_stall(run);
     *flight_of(run, loop->started) = (flight){frames, since};
     return bb_live_pipeline_start(pipeline_of(run, 0, loop->started), frames);
 }
 
 // Handles a time without frames; `*ends` is true once the timeout has expired.
-static bb_status wait_longer(live_run *run, bool *ends)
+static bb_status check_stall(live_run *run, bool *ends)
 {
     bb_status status = BB_OK;
     const double patience =
@@ -416,17 +416,17 @@ static bb_status read_frames(bb_realtime_loop *loop, bool *is_ready)
     live_run *run = loop->context;
     const bool is_busy = loop->started > loop->finished;
     bb_live_event event = BB_LIVE_NOTHING;
-    BB_TRY(bb_live_acquisition_wait(run->acquisition, is_busy ? glance_s : wait_s, &run->taken,
-                                    &event));
-    const bb_live_frames *frames = run->taken;
+    BB_TRY(
+        bb_live_acquisition_wait(run->acquisition, is_busy ? poll_s : wait_s, &run->next, &event));
+    const bb_live_frames *frames = run->next;
     *is_ready = frames != NULL;
     loop->ended = event == BB_LIVE_ENDED;
     if (*is_ready && (frames->columns != run->columns || frames->rows != run->rows)) {
         BB_TRY(bb_realtime_loop_drain(loop));
-        BB_TRY(make_ready(run, frames, is_ready));
+        BB_TRY(prepare_shape(run, frames, is_ready));
     }
     if (!is_busy && !*is_ready && !loop->ended) {
-        BB_TRY(wait_longer(run, &loop->ended));
+        BB_TRY(check_stall(run, &loop->ended));
     }
 done:
     return status;
@@ -473,7 +473,7 @@ done:
     return status;
 }
 
-static bb_status conclude(live_run *run, bb_results *results, bb_text *table)
+static bb_status publish_summary(live_run *run, bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
     bb_live_summary *summary = &run->summary;
@@ -506,10 +506,10 @@ static bb_status end(live_run *run, bb_status failure, bb_results *results, bb_t
         bb_interrupt_deliver(); // no summary without a phase
     }
     if (failure == BB_OK) {
-        BB_TRY(conclude(run, results, table));
+        BB_TRY(publish_summary(run, results, table));
     } else {
         bb_status_save(&record);
-        if (run->summary.phases > 0.0 && conclude(run, results, table) != BB_OK) {
+        if (run->summary.phases > 0.0 && publish_summary(run, results, table) != BB_OK) {
             bb_log_warning("the summary is incomplete: %s", bb_status_message());
         }
         bb_status_restore(&record);

@@ -74,7 +74,7 @@ static size_t frame_bytes(const segment *source)
     return (size_t)source->columns * (size_t)source->rows * (source->bits > BYTE_BITS ? 2U : 1U);
 }
 
-static bb_status hold_header(segment *source)
+static bb_status check_header(segment *source)
 {
     bb_status status = BB_OK;
     bb_live_segment_header copy;
@@ -118,7 +118,7 @@ static bb_status map(segment *source)
     source->inode = about.st_ino;
     source->next = 0;
     source->ended = false;
-    BB_TRY(hold_header(source));
+    BB_TRY(check_header(source));
     void *header = mmap(NULL, sizeof *source->header, PROT_READ, MAP_SHARED, source->file, 0);
     BB_REQUIRE(header != MAP_FAILED, BB_IO, "cannot map shared memory '%s': %s", source->name,
                strerror(errno));
@@ -151,7 +151,7 @@ done:
 
 // Opens the segment that currently has the name; false while it is not readable, since a writer may
 // still write its header.
-static bool take_new_segment(segment *source)
+static bool switch_segment(segment *source)
 {
     segment fresh = *source;
     struct stat about;
@@ -241,7 +241,7 @@ static uint64_t find_newest(const segment *source, uint64_t sequence)
 }
 
 // Detects a writer that restarted its count in the same segment.
-static void notice_restart(segment *source, uint64_t sequence)
+static void detect_restart(segment *source, uint64_t sequence)
 {
     if (sequence < source->next) {
         bb_log_info("the writer of shared memory '%s' restarted its count", source->name);
@@ -249,7 +249,7 @@ static void notice_restart(segment *source, uint64_t sequence)
     }
 }
 
-static bb_status take_segment(void *state, bb_live_frames *frames, bb_live_event *event)
+static bb_status read_segment(void *state, bb_live_frames *frames, bb_live_event *event)
 {
     bb_status status = BB_OK;
     segment *source = state;
@@ -257,12 +257,12 @@ static bb_status take_segment(void *state, bb_live_frames *frames, bb_live_event
     bool is_whole = read_sequence(source, &sequence);
     *event = BB_LIVE_NOTHING;
     if (is_whole) {
-        notice_restart(source, sequence);
+        detect_restart(source, sequence);
         first = find_newest(source, sequence);
     }
     if (first == UINT64_MAX) {
         const bool ended = source->ended;
-        *event = !take_new_segment(source) && ended ? BB_LIVE_ENDED : BB_LIVE_NOTHING;
+        *event = !switch_segment(source) && ended ? BB_LIVE_ENDED : BB_LIVE_NOTHING;
         goto done;
     }
     const int64_t arrived = bb_clock_ns();
@@ -273,12 +273,12 @@ static bb_status take_segment(void *state, bb_live_frames *frames, bb_live_event
     // writer may be in any slot.
     if (is_whole && read_sequence(source, &written) && written >= sequence &&
         first + (uint64_t)source->slots > written) {
-        frames->passed = (bb_index)((first - source->next) / (uint64_t)source->count);
+        frames->lost = (bb_index)((first - source->next) / (uint64_t)source->count);
         source->next = first + (uint64_t)source->count;
         frames->bits = source->bits;
         frames->draw = -1;
-        frames->taken_ns = arrived;
-        *event = BB_LIVE_TAKEN;
+        frames->arrival_ns = arrived;
+        *event = BB_LIVE_READ;
     }
 done:
     return status;
@@ -292,5 +292,5 @@ const bb_live_source_kind bb_live_segment = {
     .poll_s = 0.0002,
     .open = open_segment,
     .close = close_segment,
-    .take = take_segment,
+    .read = read_segment,
 };

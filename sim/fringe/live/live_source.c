@@ -148,8 +148,8 @@ static void close_synthetic(void **state)
 }
 
 // Quantises frames like a camera; pixels without data are dark.
-static bb_status store(const bb_fringe_config *physics, uint64_t seed, bb_index draw,
-                       const bb_scene *scene, bb_live_frames *out)
+static bb_status quantise_frames(const bb_fringe_config *physics, uint64_t seed, bb_index draw,
+                                 const bb_scene *scene, bb_live_frames *out)
 {
     bb_status status = BB_OK;
     bb_frames *frames = NULL;
@@ -181,7 +181,7 @@ static bb_status open_synthetic(const bb_live_request *request, void **state)
     for (int draw = 0; draw < DRAWS; ++draw) {
         source->frames[draw].device = request->device;
         BB_TRY(bb_scene_create(physics, seed, draw, &source->scenes[draw]));
-        BB_TRY(store(physics, seed, draw, source->scenes[draw], &source->frames[draw]));
+        BB_TRY(quantise_frames(physics, seed, draw, source->scenes[draw], &source->frames[draw]));
     }
     *state = made;
     made = NULL;
@@ -190,15 +190,15 @@ done:
     return status;
 }
 
-static bb_status take_synthetic(void *state, bb_live_frames *frames, bb_live_event *event)
+static bb_status read_synthetic(void *state, bb_live_frames *frames, bb_live_event *event)
 {
     synthetic *source = state;
     const bb_live_frames *next = &source->frames[source->next];
     bb_live_frames_share(frames, next);
-    frames->passed = 0;
-    frames->taken_ns = bb_clock_ns();
+    frames->lost = 0;
+    frames->arrival_ns = bb_clock_ns();
     source->next = (source->next + 1) % DRAWS;
-    *event = BB_LIVE_TAKEN;
+    *event = BB_LIVE_READ;
     return BB_OK;
 }
 
@@ -214,6 +214,6 @@ const bb_live_source_kind bb_live_synthetic = {
     .waits = true,
     .open = open_synthetic,
     .close = close_synthetic,
-    .take = take_synthetic,
+    .read = read_synthetic,
     .truth = truth_of,
 };

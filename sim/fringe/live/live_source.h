@@ -19,14 +19,14 @@ enum { BB_LIVE_MOST_OVERLAP = 4 };
 /// bb_live_frames_release.
 typedef struct bb_live_frames {
     bb_index count, columns, rows;
-    bb_index bits;     ///< bits of the camera: full scale is 2^bits - 1
-    bb_device *device; ///< owner of the pinned memory of `counts`, borrowed; NULL: plain memory
-    uint16_t *counts;  ///< [count][rows][columns]
-    bb_index room;     ///< capacity of `counts` in values; 0: `counts` is borrowed
-    bb_index passed;   ///< phases that the source lost since the previous frames
-    bb_index draw;     ///< draw of a synthetic source, else -1
-    int64_t taken_ns;  ///< bb_clock_ns when the frames were complete; for waiting sources, when the
-                       ///< frames were taken
+    bb_index bits;      ///< bits of the camera: full scale is 2^bits - 1
+    bb_device *device;  ///< owner of the pinned memory of `counts`, borrowed; NULL: plain memory
+    uint16_t *counts;   ///< [count][rows][columns]
+    bb_index room;      ///< capacity of `counts` in values; 0: `counts` is borrowed
+    bb_index lost;      ///< phases that the source lost since the previous frames
+    bb_index draw;      ///< draw of a synthetic source, else -1
+    int64_t arrival_ns; ///< bb_clock_ns when the frames were complete; for waiting sources, when
+                        ///< the frames were taken
 } bb_live_frames;
 
 /// Makes room for frames of a shape; their contents are lost if the capacity grows. Errors:
@@ -49,7 +49,7 @@ BB_CHECKED bb_status bb_live_frames_read(const char *path, bool is_fits, bb_live
 BB_CHECKED bb_status bb_live_source_check_length(FILE *file, const char *path, double bytes);
 
 typedef enum bb_live_event {
-    BB_LIVE_TAKEN,   ///< frames were read
+    BB_LIVE_READ,    ///< frames were read
     BB_LIVE_NOTHING, ///< no frames yet
     BB_LIVE_ENDED,   ///< the source has ended
 } bb_live_event;
@@ -74,7 +74,7 @@ typedef struct bb_live_source_kind {
     bb_status (*open)(const bb_live_request *request, void **state);
     void (*close)(void **state);
     /// Reads the next frames. Data that exist but cannot be read are an error and end the stream.
-    bb_status (*take)(void *state, bb_live_frames *frames, bb_live_event *event);
+    bb_status (*read)(void *state, bb_live_frames *frames, bb_live_event *event);
     /// True phase [rows][columns] of a draw in rad, NaN without data; NULL: unknown.
     const double *(*truth)(const void *state, bb_index draw);
 } bb_live_source_kind;

@@ -41,7 +41,7 @@ void bb_live_meter_release(bb_live_meter *meter)
 }
 
 // Latency statistics of the last `count` phases.
-static bb_status sum_up(const bb_live_meter *meter, bb_index count, bb_latency *out)
+static bb_status summarise(const bb_live_meter *meter, bb_index count, bb_latency *out)
 {
     bb_status status = BB_OK;
     double *latencies = NULL;
@@ -58,7 +58,7 @@ done:
 bb_status bb_live_meter_all(const bb_live_meter *meter, bb_latency *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(sum_up(meter, bb_live_meter_count(meter), out));
+    BB_TRY(summarise(meter, bb_live_meter_count(meter), out));
     if (meter->count > 0) {
         out->max = meter->max;
     }
@@ -72,7 +72,7 @@ bb_status bb_live_meter_recent(bb_live_meter *meter, bb_index *count, bb_latency
     const bb_index kept = bb_live_meter_count(meter);
     *count = fresh < kept ? fresh : kept;
     meter->since = meter->count;
-    return sum_up(meter, *count, out);
+    return summarise(meter, *count, out);
 }
 
 #define OF_STREAM(field)   BB_MEMBER(bb_live_summary, field), .measured = true

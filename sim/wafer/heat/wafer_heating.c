@@ -81,7 +81,7 @@ done:
 }
 
 // Loads a wafer with the problem's temperature rise on arrival and adds its heat to the ledger.
-static void put_on(bb_heat_simulation *simulation)
+static void load_wafer(bb_heat_simulation *simulation)
 {
     const double rise = simulation->problem->arrival_rise;
     if (rise != 0.0) {
@@ -184,7 +184,7 @@ static bb_status average(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-static bb_status keep_input(heating_run *run, bb_index light_step)
+static bb_status store_input(heating_run *run, bb_index light_step)
 {
     enum { GRAIN = 8192 };
     bb_status status = BB_OK;
@@ -290,7 +290,7 @@ static bb_status expose(heating_run *run)
         BB_TRY(bb_heat_simulation_step(&run->simulation, part));
     }
     if (place->step < run->out->light_steps && is_scored(run)) {
-        BB_TRY(keep_input(run, place->step));
+        BB_TRY(store_input(run, place->step));
     }
     bb_wafer_probes_record(&run->out->probes, time_of(run), place->wafer, false,
                            bb_stepper_state(run->simulation.stepper));
@@ -315,12 +315,12 @@ static bb_status align(heating_run *run)
 static bb_status load(heating_run *run)
 {
     run->out->wafers[run->place.wafer] = state_at_load(&run->simulation);
-    put_on(&run->simulation);
+    load_wafer(&run->simulation);
     return align(run);
 }
 
 // Runs one dark step before the first exposure.
-static bb_status rest(heating_run *run)
+static bb_status run_dark_step(heating_run *run)
 {
     bb_status status = BB_OK;
     bb_heating_place *place = &run->place;
@@ -336,7 +336,7 @@ done:
 }
 
 // Runs one step of the bare clamp between two wafers.
-static bb_status loading(heating_run *run)
+static bb_status run_bare_step(heating_run *run)
 {
     bb_status status = BB_OK;
     bb_heating_place *place = &run->place;
@@ -372,8 +372,8 @@ static bb_status simulation(heating_run *run)
         BB_TRY(load(run));
     }
     while (!is_done(run)) {
-        BB_TRY(is_resting(run)                             ? rest(run)
-               : run->place.field == run->out->field_count ? loading(run)
+        BB_TRY(is_resting(run)                             ? run_dark_step(run)
+               : run->place.field == run->out->field_count ? run_bare_step(run)
                                                            : expose(run));
         BB_TRY(bb_wafer_heating_save(run->restart, is_done(run), &run->place, &run->simulation,
                                      run->out));
@@ -424,7 +424,7 @@ void bb_wafer_heating_subtract_reference(const bb_wafer_problem *problem, bb_waf
             heating->inputs[w * each * cells + i] -= reference[i % cells];
         }
     }
-    heating->referred = true;
+    heating->is_relative = true;
 }
 
 // Energy balance at the end of an exposure.
@@ -570,6 +570,6 @@ void bb_wafer_heating_rises(const bb_wafer_heating *heating, bb_index index, bb_
     const double *reference =
         heating->references + (heating->scored_wafers - 1) * heating->cell_count;
     for (bb_index j = 0; j < heating->cell_count; ++j) {
-        rises[j] = input[j] + (heating->referred ? reference[j] : 0.0);
+        rises[j] = input[j] + (heating->is_relative ? reference[j] : 0.0);
     }
 }

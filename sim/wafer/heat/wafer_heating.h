@@ -104,7 +104,7 @@ typedef struct bb_wafer_heating {
     /// the water temperature until bb_wafer_heating_subtract_reference
     double *inputs;
     double *references;      ///< [scored_wafers][cell_count] temperature rise at alignment, K
-    bool referred;           ///< whether the reference has been subtracted from `inputs`
+    bool is_relative;        ///< whether the reference has been subtracted from `inputs`
     bb_ledger *ledgers;      ///< [exposed_count] cumulative, at each exposure's end
     double *imbalance;       ///< [exposed_count] relative error of that balance
     double *clipped_joules;  ///< [exposed_count] dose outside wafer and ring, J

@@ -358,7 +358,7 @@ static bool is_late(const bb_wafer_study *study)
 
 // Summarises all fields together. Condition numbers and exceptions of the models depend only on the
 // points. With late corrections the headline of the residual is part of a pipeline's loss.
-static void sum_up(scoring *scores)
+static void summarise(scoring *scores)
 {
     for (bb_index f = 0; f < scores->fields; ++f) {
         for (int part = 0; part < BB_OVERLAY_PARTS; ++part) {
@@ -392,7 +392,7 @@ static bb_status run(void *all, bb_results *results)
         scores.field[f] = (bb_overlay_field){dwell->count, dwell->field.full, dwell->field.up};
     }
     BB_TRY(score(&scores));
-    sum_up(&scores);
+    summarise(&scores);
     BB_TRY(bb_output_table_publish(&outputs, &scores, NULL, results));
     BB_TRY(publish_fields(&scores, results));
     BB_TRY(publish_errors(&scores, results));

@@ -33,7 +33,7 @@ static bb_status time_computation(bb_wafer_loop *loop, bb_field_times *out)
     double each[BB_FIELD_ROUNDS];
     double queued[BB_FIELD_ROUNDS];
     const bb_index period = next_scored(loop, -1);
-    loop->keeps = true;
+    loop->no_prefetch = true;
     for (int k = 0; k < BB_FIELD_ROUNDS; ++k) {
         BB_TRY(bb_wafer_loop_time(loop, period, true, &each[k]));
         BB_TRY(bb_wafer_loop_time(loop, period, false, &queued[k]));
@@ -41,7 +41,7 @@ static bb_status time_computation(bb_wafer_loop *loop, bb_field_times *out)
     out->each = median(each);
     out->queued = median(queued);
 done:
-    loop->keeps = false;
+    loop->no_prefetch = false;
     return status;
 }
 
@@ -65,7 +65,7 @@ static bb_status time_alone(bb_wafer_loop *loop, bb_field_times *out)
     double latency[BB_FIELD_ROUNDS];
     double waited[BB_LOOP_GPUS];
     const bb_index period = next_scored(loop, -1);
-    loop->keeps = true;
+    loop->no_prefetch = true;
     BB_TRY(bb_wafer_loop_await(loop, period, waited)); // ends the last field's prefetch
     for (int k = 0; k < BB_FIELD_ROUNDS; ++k) {
         double begin = bb_clock_seconds();
@@ -80,7 +80,7 @@ static bb_status time_alone(bb_wafer_loop *loop, bb_field_times *out)
     out->transfer = median(transfer);
     out->measured.latency = median(latency);
 done:
-    loop->keeps = false;
+    loop->no_prefetch = false;
     return status;
 }
 
@@ -145,7 +145,7 @@ static_assert((int)BB_LOOP_AHEAD_MOST < (int)BB_LOOP_KEPT, "a step is recorded w
                                                            "kept");
 
 // Polling interval with device-side release.
-static const int64_t look_ns = 50000;
+static const int64_t poll_ns = 50000;
 
 static bb_status read_clocks(bb_realtime_loop *run)
 {
@@ -179,7 +179,7 @@ done:
     return status;
 }
 
-static bb_status hold_on_devices(const bb_realtime_loop *run, int64_t release_ns)
+static bb_status release_on_devices(const bb_realtime_loop *run, int64_t release_ns)
 {
     bb_status status = BB_OK;
     const step_queue *queue = run->context;
@@ -193,7 +193,7 @@ done:
 
 // Records the smallest number of steps left in the devices' queues when the next one is queued,
 // from the first measured step on.
-static void note_queue(const bb_realtime_loop *run)
+static void record_queue(const bb_realtime_loop *run)
 {
     const step_queue *queue = run->context;
     for (int g = 0; g < queue->loop->gpus && run->started >= run->schedule.depth &&
@@ -218,21 +218,21 @@ static bb_status start_step(bb_realtime_loop *run, int64_t release_ns)
         BB_TRY(begin_period(queue->loop, period_at(queue->loop, run->started), waited));
     }
     if (run->schedule.by_device) {
-        BB_TRY(hold_on_devices(run, release_ns));
-        note_queue(run);
+        BB_TRY(release_on_devices(run, release_ns));
+        record_queue(run);
     }
     BB_TRY(bb_wafer_loop_step(queue->loop));
 done:
     return status;
 }
 
-static double between(uint64_t start, uint64_t target)
+static double duration(uint64_t start, uint64_t target)
 {
     return start == 0 || target == 0 ? NAN : 1e-9 * (double)(int64_t)(target - start);
 }
 
-static void note_stages(bool by_device, const bb_loop_stamps *stamps, double waited,
-                        bb_step_record *record)
+static void record_stages(bool by_device, const bb_loop_stamps *stamps, double waited,
+                          bb_step_record *record)
 {
     const uint64_t *ns = stamps->ns;
     const uint64_t after_input = record->kind == (int)BB_STEP_LIGHT  ? ns[BB_LOOP_READING]
@@ -242,13 +242,13 @@ static void note_stages(bool by_device, const bb_loop_stamps *stamps, double wai
         record->kind == (int)BB_STEP_DARK ? ns[BB_LOOP_END] : ns[BB_LOOP_INPUT];
     // With steps queued ahead the queue hides host waits.
     const double unhidden = isnan(waited) || by_device ? 0.0 : waited;
-    record->stage[BB_STEP_STATE] = between(ns[BB_LOOP_STATE], after_state);
-    record->stage[BB_STEP_INPUT] = between(ns[BB_LOOP_INPUT], after_input);
-    record->stage[BB_STEP_PRODUCTS] = between(ns[BB_LOOP_READING], ns[BB_LOOP_OUTPUT]);
-    record->stage[BB_STEP_OUTPUTS] = between(ns[BB_LOOP_OUTPUT], ns[BB_LOOP_END]);
+    record->stage[BB_STEP_STATE] = duration(ns[BB_LOOP_STATE], after_state);
+    record->stage[BB_STEP_INPUT] = duration(ns[BB_LOOP_INPUT], after_input);
+    record->stage[BB_STEP_PRODUCTS] = duration(ns[BB_LOOP_READING], ns[BB_LOOP_OUTPUT]);
+    record->stage[BB_STEP_OUTPUTS] = duration(ns[BB_LOOP_OUTPUT], ns[BB_LOOP_END]);
     record->stage[BB_STEP_MATRICES] = waited;
     record->stage[BB_STEP_HOST] =
-        record->latency - between(ns[BB_LOOP_STATE], ns[BB_LOOP_END]) - unhidden;
+        record->latency - duration(ns[BB_LOOP_STATE], ns[BB_LOOP_END]) - unhidden;
 }
 
 // Release and end time of a step.
@@ -295,7 +295,7 @@ static bb_status finish_step(bb_realtime_loop *run, int64_t release_ns, bb_step_
     const bb_index step = run->finished % loop->steps;
     bb_loop_stamps stamps[BB_LOOP_GPUS];
     for (int g = 0; g < loop->gpus; ++g) {
-        BB_TRY(bb_control_loop_await(loop->parts[g].loop, rest, by_device ? look_ns : 0));
+        BB_TRY(bb_control_loop_await(loop->parts[g].loop, rest, by_device ? poll_ns : 0));
     }
     for (int g = 0; g < loop->gpus; ++g) {
         stamps[g] = bb_control_loop_stamps(loop->parts[g].loop, rest);
@@ -309,8 +309,8 @@ static bb_status finish_step(bb_realtime_loop *run, int64_t release_ns, bb_step_
                                                            : (int)BB_STEP_HEAT;
     for (int g = 0; g < loop->gpus; ++g) {
         records[g] = record;
-        note_stages(by_device, &stamps[g], queue->waited[run->finished % BB_LOOP_KEPT][g],
-                    &records[g]);
+        record_stages(by_device, &stamps[g], queue->waited[run->finished % BB_LOOP_KEPT][g],
+                      &records[g]);
     }
 done:
     return status;

@@ -112,7 +112,7 @@ done:
 }
 
 // The cpu multiplies with the encoded matrix itself, so the matrix lives as long as its operator.
-static void hold(const bb_loop_part *part, bb_coded_matrix **matrix, bb_coded_matrix **place)
+static void keep_matrix(const bb_loop_part *part, bb_coded_matrix **matrix, bb_coded_matrix **place)
 {
     if (bb_device_kind_of(part->device) == BB_DEVICE_CPU) {
         *place = *matrix;
@@ -120,26 +120,26 @@ static void hold(const bb_loop_part *part, bb_coded_matrix **matrix, bb_coded_ma
     }
 }
 
-static bb_status take_resident(bb_loop_part *part, const bb_product_pipeline *pipeline,
-                               bb_index index, bb_coded_matrix **matrix)
+static bb_status add_resident(bb_loop_part *part, const bb_product_pipeline *pipeline,
+                              bb_index index, bb_coded_matrix **matrix)
 {
     bb_status status = BB_OK;
     BB_TRY(make_operator(part, pipeline, *matrix, index));
-    hold(part, matrix, &part->matrices[index]);
+    keep_matrix(part, matrix, &part->matrices[index]);
 done:
     return status;
 }
 
 // Sizes the slots by the first field's matrices; the contents of the slots are arbitrary.
-static bb_status take_streamed(bb_loop_part *part, const bb_product_pipeline *pipeline,
-                               bb_index field, int axis, bb_coded_matrix **matrix)
+static bb_status add_streamed(bb_loop_part *part, const bb_product_pipeline *pipeline,
+                              bb_index field, int axis, bb_coded_matrix **matrix)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_product_pipeline_operator(pipeline, part->device, *matrix, &part->fresh[axis]));
     for (int slot = 0; field == 0 && slot < BB_FIELD_SLOTS; ++slot) {
         BB_TRY(make_operator(part, pipeline, *matrix, slot * part->axes + axis));
     }
-    hold(part, matrix, &part->fresh_matrices[axis]);
+    keep_matrix(part, matrix, &part->fresh_matrices[axis]);
     if (axis + 1 < part->axes) {
         goto done;
     }
@@ -154,12 +154,12 @@ done:
 
 // Takes ownership of the matrix of a field and of one of the part's axes, and sets it to NULL. Call
 // in ascending order of fields and of axes within a field.
-static bb_status take_matrix(bb_loop_part *part, const bb_product_pipeline *pipeline,
-                             bb_index field, int axis, bb_coded_matrix **matrix)
+static bb_status add_matrix(bb_loop_part *part, const bb_product_pipeline *pipeline, bb_index field,
+                            int axis, bb_coded_matrix **matrix)
 {
     bb_status status = BB_OK;
-    BB_TRY(part->streamed ? take_streamed(part, pipeline, field, axis, matrix)
-                          : take_resident(part, pipeline, field * part->axes + axis, matrix));
+    BB_TRY(part->streamed ? add_streamed(part, pipeline, field, axis, matrix)
+                          : add_resident(part, pipeline, field * part->axes + axis, matrix));
     bb_coded_matrix_destroy(matrix);
 done:
     return status;
@@ -206,7 +206,8 @@ done:
     return status;
 }
 
-static bb_loop_output weigh(const bb_dwell *dwell, bb_index offset, bb_index point, double dose)
+static bb_loop_output compute_weights(const bb_dwell *dwell, bb_index offset, bb_index point,
+                                      double dose)
 {
     bb_loop_output out = {.point = (int32_t)point};
     bb_index corner[4];
@@ -238,7 +239,7 @@ static bb_status list_outputs(const bb_wafer_problem *problem, bb_index scored, 
             const double dose =
                 bb_scan_dose_fraction(problem->scan, &dwell->field, step, dwell->x[i], dwell->y[i]);
             if (dose > 0.0) {
-                data->output[index++] = weigh(dwell, offset, i, dose);
+                data->output[index++] = compute_weights(dwell, offset, i, dose);
             }
         }
     }
@@ -311,8 +312,8 @@ static bb_status make_matrices(bb_wafer_loop *loop)
         BB_TRY(bb_loop_part_encode(loop->study, loop->problem, loop->pipeline, i / loop->axes,
                                    axes[axis], &report, &matrix));
         bb_coding_report_add(&loop->coding, &report);
-        BB_TRY(take_matrix(&loop->parts[axis % loop->gpus], loop->pipeline, i / loop->axes,
-                           axis / loop->gpus, &matrix));
+        BB_TRY(add_matrix(&loop->parts[axis % loop->gpus], loop->pipeline, i / loop->axes,
+                          axis / loop->gpus, &matrix));
     }
     bb_log_progress("coding", fields * loop->axes, fields * loop->axes);
     for (int g = 0; g < loop->gpus; ++g) {
@@ -359,16 +360,16 @@ done:
 }
 
 // Starts the transfer to a slot after all queued work that reads the slot.
-static bb_status exchange(bb_wafer_loop *loop, bb_index slot, bb_index scored)
+static bb_status queue_transfer(bb_wafer_loop *loop, bb_index slot, bb_index scored)
 {
     bb_status status = BB_OK;
-    loop->holds[slot] = -1;
+    loop->slot_fields[slot] = -1;
     for (int g = 0; g < loop->gpus; ++g) {
         const bb_loop_part *part = &loop->parts[g];
         BB_TRY(bb_field_stream_end_use(part->stream, (int)slot));
         BB_TRY(bb_field_stream_fetch(part->stream, (int)slot, part->images[scored]));
     }
-    loop->holds[slot] = scored;
+    loop->slot_fields[slot] = scored;
 done:
     return status;
 }
@@ -393,7 +394,7 @@ static bb_status assemble(bb_wafer_loop *loop, bb_device *const *devices)
         BB_TRY(add_period(loop, period));
     }
     for (bb_index slot = 0; loop->streamed && slot < BB_FIELD_SLOTS; ++slot) {
-        BB_TRY(exchange(loop, slot, slot % problem->scored_count));
+        BB_TRY(queue_transfer(loop, slot, slot % problem->scored_count));
     }
 done:
     return status;
@@ -458,14 +459,15 @@ static bb_index slot_of(bb_index turn)
 bb_status bb_wafer_loop_fetch(bb_wafer_loop *loop, bb_index period)
 {
     const bb_index scored = bb_wafer_loop_scored(loop, period);
-    return loop->streamed && scored >= 0 ? exchange(loop, slot_of(loop->turn), scored) : BB_OK;
+    return loop->streamed && scored >= 0 ? queue_transfer(loop, slot_of(loop->turn), scored)
+                                         : BB_OK;
 }
 
 // Sends the matrices of the next field unless they are in a slot or in flight.
-static bb_status send_for(bb_wafer_loop *loop, bb_index period)
+static bb_status prefetch(bb_wafer_loop *loop, bb_index period)
 {
     const bb_index scored = bb_wafer_loop_scored(loop, period);
-    const bool present = loop->holds[slot_of(loop->turn)] == scored;
+    const bool present = loop->slot_fields[slot_of(loop->turn)] == scored;
     return present ? BB_OK : bb_wafer_loop_fetch(loop, period);
 }
 
@@ -479,7 +481,7 @@ bb_status bb_wafer_loop_await(bb_wafer_loop *loop, bb_index period, double waite
     if (!loop->streamed || bb_wafer_loop_scored(loop, period) < 0) {
         goto done;
     }
-    BB_TRY(send_for(loop, period));
+    BB_TRY(prefetch(loop, period));
     for (int g = 0; g < loop->gpus; ++g) {
         bool ready = false;
         bool late = false;
@@ -499,19 +501,19 @@ bb_status bb_wafer_loop_begin(bb_wafer_loop *loop, bb_index period)
 {
     bb_status status = BB_OK;
     const bb_index slot = slot_of(loop->turn);
-    const bool enters = loop->streamed && bb_wafer_loop_scored(loop, period) >= 0;
-    if (enters) {
-        BB_TRY(send_for(loop, period));
+    const bool is_scored = loop->streamed && bb_wafer_loop_scored(loop, period) >= 0;
+    if (is_scored) {
+        BB_TRY(prefetch(loop, period));
     }
     for (int g = 0; g < loop->gpus; ++g) {
         const bb_loop_part *part = &loop->parts[g];
-        if (enters) {
+        if (is_scored) {
             BB_TRY(bb_control_loop_use(part->loop, period, slot));
             BB_TRY(bb_field_stream_begin_use(part->stream, (int)slot));
         }
         BB_TRY(bb_control_loop_begin(part->loop, period));
     }
-    loop->turn += enters;
+    loop->turn += is_scored;
     loop->period = period;
     loop->step = 0;
 done:
@@ -519,12 +521,12 @@ done:
 }
 
 // Refills the slot of the current field with the matrices of the second next scored field.
-static bb_status leave_field(bb_wafer_loop *loop)
+static bb_status refill_slot(bb_wafer_loop *loop)
 {
     const bb_index scored = bb_wafer_loop_scored(loop, loop->period);
     return scored < 0 ? BB_OK
-                      : exchange(loop, slot_of(loop->turn - 1),
-                                 (scored + BB_FIELD_SLOTS) % loop->problem->scored_count);
+                      : queue_transfer(loop, slot_of(loop->turn - 1),
+                                       (scored + BB_FIELD_SLOTS) % loop->problem->scored_count);
 }
 
 bb_status bb_wafer_loop_step(bb_wafer_loop *loop)
@@ -534,8 +536,8 @@ bb_status bb_wafer_loop_step(bb_wafer_loop *loop)
         BB_TRY(bb_control_loop_step(loop->parts[g].loop));
     }
     loop->step += 1;
-    if (loop->streamed && !loop->keeps && loop->step == loop->problem->scan->light_steps) {
-        BB_TRY(leave_field(loop));
+    if (loop->streamed && !loop->no_prefetch && loop->step == loop->problem->scan->light_steps) {
+        BB_TRY(refill_slot(loop));
     }
 done:
     return status;

@@ -61,7 +61,7 @@ typedef struct bb_loop_part {
     bb_control_loop *loop;
 } bb_loop_part;
 
-/// Read-only to users except `keeps`.
+/// Read-only to users except `no_prefetch`.
 typedef struct bb_wafer_loop {
     const bb_wafer_study *study;         ///< borrowed, as are the next two
     const bb_wafer_problem *problem;     ///< problem of the study
@@ -77,10 +77,11 @@ typedef struct bb_wafer_loop {
     double device_bytes; ///< bytes of all operators on all devices, as products read them
     double field_bytes;  ///< streamed: bytes transferred for a field
     bool streamed;
-    bool keeps;                     ///< streamed: no matrices are sent while a field runs
-    bb_index turn;                  ///< streamed: number of scored fields started
-    bb_index holds[BB_FIELD_SLOTS]; ///< streamed: scored field in a slot or in flight; -1: none
-    bb_index period, step;          ///< current ones; -1: none
+    bool no_prefetch; ///< streamed: no matrices are sent while a field runs
+    bb_index turn;    ///< streamed: number of scored fields started
+    bb_index
+        slot_fields[BB_FIELD_SLOTS]; ///< streamed: scored field in a slot or in flight; -1: none
+    bb_index period, step;           ///< current ones; -1: none
 } bb_wafer_loop;
 
 /// Checks that the loop supports a study and its pipeline. Errors: BB_UNSUPPORTED, with the key and

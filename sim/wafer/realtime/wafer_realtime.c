@@ -326,7 +326,7 @@ static const bb_output_table stream_outputs = {stream_title, NULL, "stream", NUL
                                                BB_OUTPUT_ROWS(stream_rows)};
 
 // Lists the schedules of Table 1 of Bamakhrama et al. and the measured one.
-static void sum_up_schedules(figures *out)
+static void list_schedules(figures *out)
 {
     const bb_field_times *field = &out->field;
     const bb_field_schedule *times[SCHEDULES] = {&field->plain, &field->predicted,
@@ -341,7 +341,7 @@ static void sum_up_schedules(figures *out)
     }
 }
 
-static void sum_up_waits(const bb_realtime_measurement *steps, figures *out)
+static void count_waits(const bb_realtime_measurement *steps, figures *out)
 {
     for (bb_index i = 0; i < steps->count; ++i) {
         double longest = NAN;
@@ -375,8 +375,8 @@ static figures figures_of(const bb_wafer_loop *loop, const bb_wafer_measurement 
                    .field_bytes = loop->field_bytes,
                    .field = measured->field,
                    .longest_wait = NAN};
-    sum_up_schedules(&out);
-    sum_up_waits(&measured->steps, &out);
+    list_schedules(&out);
+    count_waits(&measured->steps, &out);
     return out;
 }
 

@@ -302,10 +302,10 @@ TEST(what_does_not_fit_is_refused)
         {"input={file: script.py}", NULL, BB_IO, "not an HDF5 file"},
         {"input={file: in.h5, dataset: wraped}", NULL, BB_IO, "(the file has /wrapped)"},
         {"input={file: in.h5, mask: narrow}", NULL, BB_INVALID,
-         "72 rows and 95 columns, expected the 72 and 96"},
+         "72 rows and 95 columns, expected 72 and 96"},
         {"input={file: in.h5, mask: wrapped}", NULL, BB_INVALID, "has floats, expected integers"},
         {"input={file: in.h5, truth: short}", NULL, BB_INVALID, "71 rows and 96 columns"},
-        {"input={file: in.h5, truth: truth}", NULL, BB_INVALID, "no finite value where there are"},
+        {"input={file: in.h5, truth: truth}", NULL, BB_INVALID, "the true phase is not finite at"},
         {"input={file: in.h5, dataset: height}", NULL, BB_INVALID, "values in nm, expected rad"},
         {"input={file: in.h5, dataset: nothing}", NULL, BB_INVALID, "no phase to unwrap"},
         {"input={file: in.h5, mask: mask}", NULL, BB_INVALID, "where 'mask' is not 0"},
@@ -318,7 +318,7 @@ TEST(what_does_not_fit_is_refused)
         {"input={file: in.h5, steps_rad: [0, 1, 2]}", NULL, BB_INVALID, "has two axes"},
         {"input={file: in.h5, dataset: frames}", NULL, BB_INVALID, "input.steps_rad is missing"},
         {"input={file: in.h5, dataset: frames, steps_rad: [0, 1, 2]}", NULL, BB_INVALID,
-         "has 3 steps, 'in.h5', dataset 'frames' has 5 frames"},
+         "has 3 steps, but 'in.h5', dataset 'frames' has 5 frames"},
         {"input={file: in.h5, dataset: frames}", "detection.algorithm=carre", BB_INVALID,
          "has 5 frames, expected 4"},
         {"input={file: in.h5, dataset: frames}", "detection={algorithm: carrier}", BB_INVALID,
@@ -329,8 +329,8 @@ TEST(what_does_not_fit_is_refused)
          "input.full_scale = 2: 'in.h5', dataset '/wrapped' has no frames"},
         {"input={file: in.h5, dataset: frames, steps_rad: [0, 1, 2, 3, 4]}",
          "detection.least_modulation=0.99", BB_INVALID,
-         "no point has a phase; frames that are constant or saturated have no modulation of at "
-         "least detection.least_modulation = 0.99"},
+         "no point has a phase; constant or saturated frames do not reach "
+         "detection.least_modulation = 0.99"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         check_refused(cases[i].input, cases[i].extra, cases[i].code, cases[i].text);

@@ -173,5 +173,5 @@ TEST(a_stream_takes_none)
     autoptr(bb_config) config =
         driver_config(CASE(CONFIG, {"pipelines=[" REFERENCE "{name: asks, max_loss: 0.5}]"}));
     check_fails(driver_experiment(config)->live(bb_config_study(config), &options, NULL, &table),
-                BB_INVALID, "pipelines.1.max_loss: the numbers of asks are");
+                BB_INVALID, "pipelines.1.max_loss: the number formats of asks are");
 }

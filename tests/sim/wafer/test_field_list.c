@@ -75,7 +75,7 @@ TEST(a_layout_is_listed_and_drawn_where_it_lies)
         "       0    -59.750    -70.000             30   down       -  100.0 %      0.000",
         "       1      4.750     90.000              8   down     yes  100.0 %      0.050",
         "       2     70.250      0.000           41.5     up     yes  100.0 %      0.100",
-        "within each field its dose times a map of 1 x 1 cells, 1.5 in the mean",
+        "the dose within a field is multiplied by a map of 1 x 1 cells with mean 1.5",
     };
     for (int i = 0; i < 5; ++i) {
         assert_string_equal(found.lines[i], expected[i]);

@@ -116,9 +116,7 @@ TEST_FULL(coarse_meshes_say_what_they_cost)
     for (int s = 0; s < 3; ++s) {
         bb_results_destroy(&results[s]);
     }
-    CALL_EXPECT(0,
-                "mesh.spacing_mm = 1.7 is coarser than scan.slit_width_mm = 1.6, so "
-                "that about 0.12 nm",
+    CALL_EXPECT(0, "mesh.spacing_mm = 1.7 is coarser than scan.slit_width_mm = 1.6: about 0.12 nm",
                 "check", CONFIG_WAFER_SMALL, "mesh.spacing_mm=1.7");
     CALL_EXPECT(0, "thermal", "check", CONFIG_WAFER_SMALL, "mesh.spacing_mm=1.6");
     assert_null(strstr(run.printed, "coarser"));
@@ -128,13 +126,13 @@ TEST_FULL(users_are_told)
 {
     const char *plane = "response.generator=kernel";
     const char *fem = "response.generator=fem";
-    expect(
-        "scan.fields=[40]", plane, "response.axes=[x, y]",
-        "response.generator kernel knows no edge of the wafer: 35 of 35 scored points lie within "
-        "2 l_s = 73.4 mm of it. At the outermost, r = 135.8 mm, about 37 % of the displacement "
-        "in x and y is left out; generator fem");
+    expect("scan.fields=[40]", plane, "response.axes=[x, y]",
+           "response.generator kernel ignores the edge of the wafer: 35 of 35 scored points lie "
+           "within "
+           "2 l_s = 73.4 mm of it. At the outermost, r = 135.8 mm, about 37 % of the displacement "
+           "in x and y is missing; generator fem");
     expect("scan.fields=[40]", plane, "response.axes=[x, y, z]",
-           "about 37 % of the displacement in x and y is left out, up to about 15 % of the height");
+           "about 37 % of the displacement in x and y is missing, up to about 15 % of the height");
     expect("scan.fields=[40]", fem, "response.axes=[x, y]", NULL);
     expect("scan.fields=[48]", plane, "response.axes=[x, y, z]", NULL);
     expect("scan.fields=[40]", "response.generator=plate", "response.axes=[x, y, z]", NULL);
@@ -147,9 +145,10 @@ TEST(a_height_without_edge_is_no_warning)
     for (int c = 0; c < 2; ++c) {
         CALL(commands[c], CONFIG_WAFER_SMALL, ONE, "scan.fields=[40]", "response.generator=fem",
              "response.axes=[x, y, z]", c == 0 ? "-o" : NULL, "height.h5", "--force");
-        program_expect(&run, 0,
-                       "axis z of response.generator fem is the kernel's, which knows no edge of "
-                       "the wafer: 35 of 35");
+        program_expect(
+            &run, 0,
+            "axis z of response.generator fem uses the kernel, which ignores the edge of "
+            "the wafer: 35 of 35");
         assert_null(strstr(run.printed, "warning: axis z"));
     }
 }

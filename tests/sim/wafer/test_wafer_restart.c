@@ -339,7 +339,7 @@ TEST_FULL(products_go_on_after_a_field)
     assert_true(count > MATRICES);
     for (int left = 0; left <= MATRICES; ++left) {
         (void)snprintf(name, sizeof name, "seen-%d", count - 1 - left);
-        (void)snprintf(text, sizeof text, "going on after %d of %d", MATRICES - left, MATRICES);
+        (void)snprintf(text, sizeof text, "continuing after %d of %d", MATRICES - left, MATRICES);
         (void)unlink("resumed.h5");
         (void)unlink("resumed-probes.csv");
         assert_int_equal(call("resumed.h5", "--resume", name, 0), 0);
@@ -351,15 +351,15 @@ TEST_FULL(products_go_on_after_a_field)
     device = "response.gpus=3"; // of the study's own device, the cpu
     (void)snprintf(name, sizeof name, "seen-%d", count - 1);
     assert_int_equal(call("gpus.h5", "--resume", name, 0), 0);
-    assert_true(has_printed("going on after 6 of 6"));
+    assert_true(has_printed("continuing after 6 of 6"));
     device = "device=auto";
     (void)snprintf(name, sizeof name, "seen-%d", count - 1);
     pipelines = CODED("5");
     assert_int_equal(call("other.h5", "--resume", name, 0), 0);
-    assert_true(has_printed("all fields are multiplied again"));
+    assert_true(has_printed("all fields are recomputed"));
     pipelines = SEARCHED;
     assert_int_equal(call("searched.h5", "--resume", name, 0), 0);
-    assert_true(has_printed("products only; a search"));
+    assert_true(has_printed("products only; searches"));
     device = "device=cpu";
     loudness = "-q";
 }

@@ -188,7 +188,7 @@ TEST(a_loss_needs_two_points)
                                   "pipelines=[" REFERENCE "{name: found, max_loss: 1" SUMS "]"}));
     assert_string_equal(driver_text(results, "status", "found"), "underdetermined");
     assert_string_equal(driver_text(results, "status_detail", "found"),
-                        "max_loss: no sigma from 1 scored point");
+                        "max_loss: sigma is undefined for 1 scored point");
     assert_string_equal(driver_text(results, "status", "reference"), "ok");
     assert_null(bb_results_find(results, "search/trial"));
 }

@@ -28,7 +28,7 @@ static inline void lanes_take(void *source, bb_device *device, bb_live_frames *o
 {
     autorelease(bb_live_frames) lent = {.device = device};
     bb_live_event event = BB_LIVE_NOTHING;
-    check_ok(bb_live_synthetic.take(source, &lent, &event));
+    check_ok(bb_live_synthetic.read(source, &lent, &event));
     *out = (bb_live_frames){.device = device};
     check_ok(bb_live_frames_shape(out, lent.count, lent.columns, lent.rows));
     out->bits = lent.bits;

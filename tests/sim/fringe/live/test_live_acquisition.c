@@ -61,13 +61,13 @@ static bb_status take_from_camera(void *state, bb_live_frames *frames, bb_live_e
     bb_status status = BB_OK;
     (void)state;
     pthread_mutex_lock(&camera.lock);
-    *event = camera.given < camera.allowed ? BB_LIVE_TAKEN
+    *event = camera.given < camera.allowed ? BB_LIVE_READ
              : camera.ends                 ? BB_LIVE_ENDED
                                            : BB_LIVE_NOTHING;
-    if (*event == BB_LIVE_TAKEN) {
+    if (*event == BB_LIVE_READ) {
         status = bb_live_frames_shape(frames, 1, 1, 1);
         frames->counts[0] = (uint16_t)camera.given++;
-        frames->passed = frames->counts[0] == 2 ? 10 : 0; // the source lost ten before the third
+        frames->lost = frames->counts[0] == 2 ? 10 : 0; // the source lost ten before the third
     } else if (*event == BB_LIVE_ENDED && camera.fails) {
         status = bb_status_set(BB_IO, __FILE__, __LINE__, "the camera broke");
     }
@@ -79,7 +79,7 @@ static bb_live_source_kind source = {.name = "camera",
                                      .poll_s = 0.001,
                                      .open = open_camera,
                                      .close = close_camera,
-                                     .take = take_from_camera};
+                                     .read = take_from_camera};
 
 // Phases of one frame from the camera, which wait or not; `held` of them at once.
 static bb_live_acquisition *start(bool waits, double rate_hz, bb_index held)
@@ -97,7 +97,7 @@ static const bb_live_frames *take(bb_live_acquisition *acquisition, bb_live_even
     const bb_live_frames *frames = NULL;
     do {
         check_ok(bb_live_acquisition_wait(acquisition, 0.05, &frames, event));
-        assert_true((frames != NULL) == (*event == BB_LIVE_TAKEN));
+        assert_true((frames != NULL) == (*event == BB_LIVE_READ));
     } while (*event == BB_LIVE_NOTHING);
     return frames;
 }
@@ -106,13 +106,13 @@ static void expect(bb_live_acquisition *acquisition, int32_t number)
 {
     bb_live_event event = BB_LIVE_NOTHING;
     const bb_live_frames *frames = take(acquisition, &event);
-    assert_int_equal(event, BB_LIVE_TAKEN);
+    assert_int_equal(event, BB_LIVE_READ);
     assert_int_equal(frames->counts[0], number);
 }
 
 TEST(frames_that_wait_are_all_taken)
 {
-    bb_live_event event = BB_LIVE_TAKEN;
+    bb_live_event event = BB_LIVE_READ;
     reset(PHASES, true, false);
     bb_live_acquisition *acquisition = start(true, 0.0, 1);
     for (int k = 0; k < PHASES; ++k) {
@@ -156,7 +156,7 @@ static bb_status take_in_parts(void *state, bb_live_frames *frames, bb_live_even
         const int part = camera.given % 2;
         status = bb_live_frames_shape(frames, 2, 1, 1);
         frames->counts[part] = (uint16_t)camera.given++;
-        *event = part == 1 ? BB_LIVE_TAKEN : BB_LIVE_NOTHING;
+        *event = part == 1 ? BB_LIVE_READ : BB_LIVE_NOTHING;
     }
     pthread_mutex_unlock(&camera.lock);
     return status;
@@ -182,7 +182,7 @@ TEST(a_phase_may_come_in_parts)
     bb_live_event event = BB_LIVE_NOTHING;
     bb_live_acquisition *acquisition = NULL;
     kind.waits = true;
-    kind.take = take_in_parts;
+    kind.read = take_in_parts;
     reset(0, false, false);
     check_ok(bb_live_acquisition_start(&kind, &request, 0.0, 1, &acquisition));
     for (int k = 0; k < PHASES; ++k) {
@@ -198,7 +198,7 @@ TEST(a_phase_may_come_in_parts)
 TEST(a_camera_goes_on_and_the_newest_is_taken)
 {
     const bb_live_frames *frames = NULL;
-    bb_live_event event = BB_LIVE_TAKEN;
+    bb_live_event event = BB_LIVE_READ;
     reset(0, false, false);
     bb_live_acquisition *acquisition = start(false, 0.0, 1);
     check_ok(bb_live_acquisition_wait(acquisition, 0.01, &frames, &event));

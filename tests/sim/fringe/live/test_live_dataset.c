@@ -34,7 +34,7 @@ TEST(all_of_16_bits_is_read_and_no_more)
     assert_int_equal(counts[2 * POINTS - 1], 65535);
     put_signed_file("signed.h5", 65536); // the library would make 65535 of it, and 0 of the next
     check_fails(read_last(counts), BB_INVALID,
-                "frame 3 has a pixel beyond 65535, expected 0..65535 of a camera of 16 bits");
+                "frame 3 has a pixel above 65535, expected 0..65535 for a camera of 16 bits");
     put_signed_file("signed.h5", -1);
     check_fails(read_last(counts), BB_INVALID, "frame 3 has a pixel below 0, expected 0..65535");
 }

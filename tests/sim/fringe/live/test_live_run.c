@@ -412,10 +412,10 @@ TEST(what_cannot_be_streamed_is_refused)
     check_fails(run_stream(&plain, &options, &results, NULL), BB_INVALID, "names fp32 twice");
     options = usual(NULL, 1);
     check_fails(run_stream(&dark, &options, &results, NULL), BB_INVALID,
-                "no pixel of the pupil reaches the modulation");
+                "no pixel of the pupil reaches detection.least_modulation");
     const driver_case measured = {CONFIG, {FEW, "input={file: frames.h5, dataset: /frames}"}};
     check_fails(run_stream(&measured, &options, &results, NULL), BB_INVALID,
-                "input.file = 'frames.h5' and no scene of its own: expected a stream, --source");
+                "input.file = 'frames.h5' and no synthetic scene: give a stream with --source");
     options = usual("file:frames.h5", 1); // of a test before
     check_ok(run_stream(&measured, &options, &results, NULL));
     assert_true(number(results, "columns", 0) == COLUMNS);

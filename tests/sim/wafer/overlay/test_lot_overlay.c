@@ -181,7 +181,7 @@ TEST(the_table_has_the_wafers)
     static const char *const lines[] = {
         "|mean| + 3 sigma, wafer 0 ",           "|mean| + 3 sigma, wafer 2 ",
         "wafer to wafer: st.dev. of the mean ", "wafer to wafer: st.dev. at a point ",
-        "wafer to wafer: largest of those ",    "|mean| + 3 sigma, all wafers "};
+        "wafer to wafer: largest st.dev. ",     "|mean| + 3 sigma, all wafers "};
     autorelease(bb_text) text = {0};
     check_ok(bb_wafer_overlay_print(lot, &text));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {

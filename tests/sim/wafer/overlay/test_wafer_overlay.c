@@ -128,7 +128,7 @@ TEST(the_table_has_every_error)
                                         "|mean| + 3 sigma [% of rms]",
                                         "|mean| + 3 sigma, down scans",
                                         "NCE after cubic of each field",
-                                        "mean square removed by them in turn: ",
+                                        "mean square removed by each in turn: ",
                                         "reference: feed-forward residual: exactly 0\n",
                                         "reference: numerical error: exactly 0\n",
                                         "late: feed-forward residual ",

@@ -168,7 +168,7 @@ static void check_report(const rig *own, const bb_wafer_measurement *measured, b
                    1e3 * transfer[0], 1e3 * compute[0], 1e3 * period[0], 1e3 * latency[0]);
     assert_non_null(strstr(bb_text_string(&table), shown));
     assert_non_null(strstr(bb_text_string(&table),
-                           "a field [ms]            transfer computation    period   latency\n"));
+                           "per field [ms]          transfer computation    period   latency\n"));
     unsigned char *image = NULL;
     bb_index bytes = 0;
     check_ok(bb_image_build(results, &image, &bytes));

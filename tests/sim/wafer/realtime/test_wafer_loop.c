@@ -38,7 +38,7 @@ TEST(what_the_loop_cannot_do_is_said)
     refuse("mesh.substeps=2", "e4m3",
            "mesh.substeps = 2, expected 1: the loop on a GPU has no substeps");
     refuse("mesh.stepping=crank-nicolson", "e4m3", "mesh.stepping: the loop on a GPU steps expl");
-    refuse("mesh.through_thickness=two_mode", "e4m3", "the loop on a GPU has the mean alone");
+    refuse("mesh.through_thickness=two_mode", "e4m3", "the loop on a GPU has only the mean");
     refuse("hood={exchange_w_per_m2_k: 50.0}", "e4m3", "the loop on a GPU has no hood");
     refuse("ring={width_mm: 10.0}", "e4m3", "ring.width_mm = 10: the loop on a GPU has no ring");
     refuse("title=x", "reference", "pipeline reference, multiply: the loop on a GPU multiplies in");
