@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device detects, held to physics in double.
+// Detection on a device, compared with physics in double precision.
 #include "physics/fringe/detection.h"
 #include "tests/physics/fringe/cases.h"
 #include "tests/solvers/unwrap/detected.h"
 
-// Frames of a scene, stored in counts, on the device and by physics in double.
+// Frames of a scene as stored counts, detected on the device and by physics in double precision.
 static void check_scene(const bb_fringe_config *physics, bb_unwrap_detection_config config,
                         double bound)
 {

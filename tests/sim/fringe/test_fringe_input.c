@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Phases and frames of the user's: what comes out is what went in, however it lies, and what is
-// refused in which words.
+// Measured phases and frames: results do not depend on the layout, and bad input is refused with
+// its message.
 #include "sim/fringe/fringe_work.h"
 #include "sim/output/reader.h"
 #include "tests/sim/allocation_walk.h"
@@ -12,8 +12,8 @@
 
 enum { COLUMNS = 96, ROWS = 72, POINTS = COLUMNS * ROWS };
 
-// Runs lines of Python with h5py: `f` is in.h5, new; `a` small.h5, a run with --dump phase; t and
-// w its truth and wrapped phase.
+// Runs lines of Python with h5py: `f` is a new in.h5; `a` is small.h5, a run with --dump phase; t
+// and w are its true and wrapped phase.
 #define INPUT(lines)                                                                               \
     run_python("import h5py, numpy as n\n"                                                         \
                "f = h5py.File('in.h5', 'w')\n"                                                     \
@@ -44,7 +44,8 @@ static const double *unwrapped(const bb_results *results)
     return numbers_at(results, "maps/unwrapped");
 }
 
-// Two phases are equal, with NaN at the same points. Returns the number of finite points.
+// Checks that two phases are equal, with NaN at the same points. Returns the number of finite
+// points.
 static bb_index check_same(const double *got, const double *expected)
 {
     bb_index points = 0;
@@ -57,7 +58,7 @@ static bb_index check_same(const double *got, const double *expected)
 
 TEST(a_dumped_phase_gives_its_bits_again)
 {
-    // The spectrum is of no effect.
+    // The spectrum has no effect.
     CALL_EXPECT(0, "results: ", "run", CONFIG, "-o", "again.h5", PLAIN,
                 "size={columns: 5, rows: 7}",
                 "surface.spectrum={rms_nm: 1, low_cycles: 9, high_cycles: 8}",
@@ -68,14 +69,14 @@ TEST(a_dumped_phase_gives_its_bits_again)
     assert_true(isnan(fact(second, "wrong_cycles")) && fact(second, "wrong_cycles_reference") == 0);
     assert_true(isnan(fact(second, "full_scale")) && isnan(fact(second, "wavefront_error_nm")));
     assert_null(bb_results_find(second, "maps/truth"));
-    for (int j = 0; j < 11; ++j) { // over the disc of the file's size
+    for (int j = 0; j < 11; ++j) { // disc of the file's size
         assert_true(numbers_at(first, "results/zernike_nm")[j] ==
                     numbers_at(second, "results/zernike_nm")[j]);
     }
     assert_non_null(bb_results_find(second, "provenance/input_digest"));
 }
 
-// The answer to a turned phase is the turned answer, but for the piston of each part.
+// A turned phase gives the turned result, except for the piston of each part.
 static void check_turned(const bb_results *turned, const double *upright, bool transposed)
 {
     const double *phase = unwrapped(turned);
@@ -84,7 +85,7 @@ static void check_turned(const bb_results *turned, const double *upright, bool t
     bb_index points = 0;
     for (bb_index p = 0; p < POINTS; ++p) {
         const bb_index row = p / COLUMNS, column = p % COLUMNS;
-        // numpy.rot90: row of the result is the last column first; fliplr turns rows around.
+        // numpy.rot90: row 0 of the result is the last column; fliplr reverses rows.
         const bb_index place =
             transposed ? (COLUMNS - 1 - column) * ROWS + row : row * COLUMNS + COLUMNS - 1 - column;
         assert_true(isnan(upright[p]) == isnan(phase[place]));
@@ -109,8 +110,8 @@ TEST(turned_phases_have_turned_answers)
     check_turned(mirrored, unwrapped(upright), false);
 }
 
-// A hole of NaN, a stripe that the mask takes out, a truth that is not known everywhere; in single
-// precision, from 0 to 2 pi.
+// A hole of NaN, a stripe removed by the mask, a truth known only partly; single precision, from 0
+// to 2 pi.
 TEST(holes_and_masks_are_left_out)
 {
     INPUT("w = n.where(w < 0, w + 2 * n.pi, w)\n"
@@ -127,7 +128,7 @@ TEST(holes_and_masks_are_left_out)
     const double *phase = unwrapped(results);
     const double *truth = numbers_at(results, "maps/truth");
     assert_true(fact(results, "wrong_cycles") == 0.0 && fact(results, "missing") == 0.0);
-    assert_true(fact(results, "parts") == 4.0); // two, each cut by the stripe
+    assert_true(fact(results, "parts") == 4.0); // two parts, each cut by the stripe
     assert_true(isnan(phase[35 * COLUMNS + 24]) && isnan(phase[50 * COLUMNS + 30]));
     for (bb_index column = 0; column < COLUMNS; ++column) {
         assert_true(isnan(phase[20 * COLUMNS + column]));
@@ -153,7 +154,7 @@ TEST(frames_of_any_steps_give_their_phase)
     assert_true(numbers_at(results, "maps/interferogram")[36 * COLUMNS + 30] > 0.0);
 }
 
-// Of a 12-bit camera in 16-bit words; a pipeline stores two bits of it.
+// Counts of a 12-bit camera in 16-bit words; one pipeline stores two bits of them.
 TEST(frames_of_integers_have_their_full_scale)
 {
     static const char pipelines[] = "pipelines=[{name: reference, arithmetic: fp64}, "
@@ -162,7 +163,8 @@ TEST(frames_of_integers_have_their_full_scale)
     autoptr(bb_results) results = results_of(FRAMES, pipelines, NULL);
     assert_true(fact(results, "full_scale") == 4095.0);
     const double fine = driver_number(results, "wavefront_error_nm", "reference");
-    // A level over sqrt(12), sqrt(2 / 5) of it over 0.4, 50.4 nm a radian; steps are not even.
+    // One level over sqrt(12), sqrt(2 / 5) of it over 0.4, 50.4 nm a radian; phase steps are
+    // unequal.
     check_relative(fine, 50.4 * sqrt(0.4 / 12.0) / 4095.0 / 0.4, 0.2);
     assert_true(driver_number(results, "wavefront_error_nm", "coarse") > 100.0 * fine);
     assert_true(driver_number(results, "bits", "coarse") == 2.0);
@@ -173,7 +175,7 @@ TEST(frames_of_integers_have_their_full_scale)
     assert_true(fact(given, "full_scale") == 8190.0 && fact(given, "points") > 3000.0);
 }
 
-// A hot pixel outside the mask, or one whose number is undefined, is no measure of the camera.
+// A hot pixel outside the mask, or one with an undefined value, does not affect the full scale.
 TEST(masked_pixels_set_no_full_scale)
 {
     static const char pipelines[] =
@@ -204,7 +206,7 @@ TEST(masked_pixels_set_no_full_scale)
     }
 }
 
-// Of a phase nothing outside the mask is looked at; packed and undefined numbers are read as such.
+// Phase values outside the mask are ignored; packed and undefined values are decoded.
 TEST(undefined_and_masked_phases_are_left_out)
 {
     INPUT("m = n.isfinite(w); m[30] = False; w[~m] = n.nan\n"
@@ -240,7 +242,7 @@ TEST(four_frames_suit_carre)
 
 #define QUARTER "detection={algorithm: carrier, carrier: {x: 0.25, y: 0}}"
 
-// A quarter of a cycle a column, which is taken out.
+// A quarter of a cycle per column, removed again.
 TEST(a_frame_with_a_carrier_gives_its_phase)
 {
     INPUT("y, x = n.mgrid[0:72, 0:96]\n"
@@ -254,7 +256,7 @@ TEST(a_frame_with_a_carrier_gives_its_phase)
     assert_true(fact(results, "wrong_cycles") == 0.0);
 }
 
-// What a camera sees beside the pupil is not in the pupil's phase.
+// Camera data outside the pupil do not affect the pupil's phase.
 TEST(what_is_masked_is_in_no_window)
 {
     INPUT("y, x = n.mgrid[0:72, 0:96]\n"
@@ -274,7 +276,7 @@ static void check_refused(const char *input, const char *extra, bb_status code, 
     const driver_case study = {CONFIG, {input, PLAIN, "zernike_terms=0", extra}};
     bb_results *results = NULL;
     check_fails(driver_run(&study, 1, &results), code, text);
-    assert_int_not_equal(bb_status_message()[0], '\''); // a key comes before the file
+    assert_int_not_equal(bb_status_message()[0], '\''); // key before the file
 }
 
 TEST(what_does_not_fit_is_refused)
@@ -338,7 +340,7 @@ TEST(what_does_not_fit_is_refused)
 }
 
 #ifdef BB_HAVE_CFITSIO
-// The parts of a FITS file in turn: (EXTNAME, BUNIT, array).
+// HDUs of a FITS file in order: (EXTNAME, BUNIT, array).
 #define FITS(path, parts)                                                                          \
     "def card(k, v): return f'{k:8s}= {v:>20s}'.ljust(80)\n"                                       \
     "def hdu(i, name, unit, a):\n"                                                                 \
@@ -354,7 +356,7 @@ TEST(what_does_not_fit_is_refused)
     "b'\\0')\n"                                                                                    \
     "open('" path "', 'wb').write(b''.join(hdu(i, *p) for i, p in enumerate([" parts "])))"
 
-// The same numbers as parts of a FITS file: a phase with its mask and truth by name, and frames.
+// The same data in HDUs of a FITS file: a phase with mask and truth by name, and frames.
 TEST(fits_files_are_read_as_hdf5_files)
 {
     INPUT(
@@ -392,7 +394,7 @@ TEST(fits_files_are_read_as_hdf5_files)
 }
 #endif
 
-// What `check` finds without the file.
+// Errors that `check` finds without the file.
 TEST(keys_that_do_not_fit_are_refused)
 {
     static const char *const cases[][3] = {

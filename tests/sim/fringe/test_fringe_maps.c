@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Maps and parts by hand: what is kept of them, pistons, and failing allocations.
+// Maps and parts by hand: thinning, pistons, and failing allocations.
 #include "core/memory.h"
 #include "sim/fringe/fringe_work.h"
 #include "tests/sim/allocation_walk.h"
@@ -11,8 +11,8 @@ static const double turn = 6.283185307179586;
 static bb_fringe_pipeline pipelines[] = {{.name = "reference"}, {.name = "fp16"}};
 static const bb_fringe_study study = {.pipelines = {pipelines, 2}};
 
-// Five points to the right of a gap, three to its left, first; the middle row of the right part is
-// a turn off, and everything a bit.
+// Five points right of a gap, three left of it, which come first; the middle row of the right part
+// is one cycle off, and all points have a small offset.
 enum { COLUMNS = 4, ROWS = 3, POINTS = COLUMNS * ROWS };
 static const unsigned char mask[POINTS] = {1, 0, 1, 1, 1, 0, 0, 1, 1, 0, 1, 1};
 
@@ -69,14 +69,14 @@ TEST(pistons_are_of_the_most_frequent_cycle)
     assert_true(numbers_at(results, "maps/stride")[0] == 1.0);
 }
 
-// 257 x 3 points are kept by threes, 100 parts by their largest 64.
+// 257 x 3 points are thinned by three, 100 parts to the largest 64.
 TEST(large_maps_are_thinned)
 {
     enum { WIDE = 257, HIGH = 3, PARTS = 64 };
     static unsigned char stripes[WIDE * HIGH];
     static double values[WIDE * HIGH];
     autorelease(bb_unwrap_parts) parts = {0};
-    for (int p = 0; p < WIDE * HIGH; ++p) { // every second column, of which the last are higher
+    for (int p = 0; p < WIDE * HIGH; ++p) { // every second column; the last ones are higher
         stripes[p] = p % WIDE % 2 == 0 && (p / WIDE == 0 || p % WIDE > 200);
         values[p] = p;
     }
@@ -91,7 +91,7 @@ TEST(large_maps_are_thinned)
     const bb_dataset *wrapped = bb_results_find(results, "maps/wrapped");
     assert_true(wrapped->shape[0] == 1 && wrapped->shape[1] == 86);
     assert_true(wrapped->numbers[85] == 255.0 && numbers_at(results, "maps/column")[85] == 255.0);
-    assert_true(isnan(numbers_at(results, "maps/unwrapped")[0])); // of no pipeline yet
+    assert_true(isnan(numbers_at(results, "maps/unwrapped")[0])); // no pipeline added yet
     const bb_dataset *sizes = bb_results_find(results, "parts/points");
     assert_int_equal(sizes->count, PARTS);
     assert_true(sizes->numbers[0] == 3.0 && sizes->numbers[27] == 3.0 && sizes->numbers[28] == 1.0);

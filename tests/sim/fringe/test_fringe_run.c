@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fringe driver end to end: what pipelines lose, draws, parts, dumps, and what is refused.
+// Fringe driver end to end: losses of pipelines, draws, parts, dumps, and refused input.
 #include "sim/fringe/fringe_experiment.h"
 #include "tests/sim/dumped.h"
 
@@ -23,7 +23,7 @@ TEST(pipelines_lose_what_their_numbers_do)
     assert_true(driver_number(results, "bits", "camera-2") == 2.0);
     assert_true(driver_number(results, "compression_ratio", "reference") == 0.5);
     assert_true(driver_number(results, "compression_ratio", "fp16-u") > 1.0);
-    // Only the cycle depends on the solution: its format does not show.
+    // Only the cycle depends on the solution, so its format has no effect.
     assert_true(driver_number(results, "wavefront_error_reference_nm", "fp16-u") == fine);
     assert_true(driver_dataset(results, "parts")->numbers[0] == 2.0);
     const double scale = driver_number(results, "scale_rad", "reference");
@@ -46,7 +46,7 @@ TEST(plans_leave_out_conjugate_gradients)
                                         " per least-squares solve"));
 }
 
-// Two cycles are enough here, though their last correction exceeds half a turn; one is not.
+// Two V-cycles are enough here, though their last correction exceeds half a cycle; one is not.
 TEST(phases_are_verified)
 {
     static const char *const statuses[] = {"not_converged", "ok"};
@@ -89,7 +89,7 @@ TEST(phases_are_dumped)
     assert_int_equal(bb_matrix_file_open_header(&quality, "quality", &phase), BB_IO);
 }
 
-// 150 x 72 points are kept by twos; what is kept is what is dumped there.
+// 150 x 72 points are thinned by two, and equal the dump at those points.
 TEST(maps_are_the_whole_ones_thinned)
 {
     static const char *const dumped[] = {"operators/phase_truth",   "operators/phase_wrapped",
@@ -106,7 +106,7 @@ TEST(maps_are_the_whole_ones_thinned)
     for (int i = 0; i < 6; ++i) {
         const double *values = numbers_at(results, dumped[i]);
         const bb_dataset *map = dataset_at(results, thinned[i]);
-        const double *kept = map->numbers + map->count - 37 * 75; // the last pipeline's
+        const double *kept = map->numbers + map->count - 37 * 75; // of the last pipeline
         bb_index points = 0;
         assert_int_equal(dataset_at(results, dumped[i])->shape[1], 150);
         for (bb_index p = 0; p < 37 * 75; ++p) {
@@ -118,7 +118,7 @@ TEST(maps_are_the_whole_ones_thinned)
     }
 }
 
-// What camera-2 is off by is its error alone: no piston, no whole turn.
+// The difference of camera-2 is its error only, without piston and whole cycles.
 TEST(errors_are_without_pistons)
 {
     autoptr(bb_results) results = driver_results(CASE(CONFIG, {"surface.noise_rad=0.1"}));
@@ -145,7 +145,7 @@ TEST(errors_are_without_pistons)
     assert_true(sizes->numbers[0] >= sizes->numbers[1] && sizes->count == 2);
 }
 
-// Runs a ramp along x of so many fringes over 96 columns, and returns what it warned of.
+// Runs a ramp of this many fringes along x over 96 columns, and returns its warnings.
 static const char *warned_of(const char *tilt, const char *noise)
 {
     CALL_EXPECT(0, "results: ", "run", CONFIG, "--force", "-o", "small.h5", "surface.zernike=[]",
@@ -156,8 +156,9 @@ static const char *warned_of(const char *tilt, const char *noise)
 TEST(what_nothing_decides_is_warned_of)
 {
     static const char noisy[] = "surface.noise_rad=0.3", quiet[] = "surface.noise_rad=0";
-    assert_null(warned_of("surface.tilt_fringes={x: 15.3, y: 0}", noisy));       // 1 rad a column
-    const char *text = warned_of("surface.tilt_fringes={x: 44.3, y: 0}", quiet); // 2.9
+    assert_null(warned_of("surface.tilt_fringes={x: 15.3, y: 0}", noisy)); // 1 rad per column
+    const char *text =
+        warned_of("surface.tilt_fringes={x: 44.3, y: 0}", quiet); // 2.9 rad per column
     assert_non_null(text);
     assert_non_null(strstr(text, "% of the neighbour differences are beyond 0.8 pi"));
     assert_null(strstr(text, "rejected"));
@@ -178,7 +179,7 @@ TEST(no_frames_have_no_interferogram)
     (void)dataset_at(results, "maps/wrapped");
 }
 
-// A mask without a point is an error with a sentence, a single row has an answer.
+// An empty mask is an error with a message; a single row gives a result.
 TEST(edges_of_the_possible)
 {
     const driver_case nothing = {CONFIG, {"pupil={kind: rectangle, dead_share: 0.9999999999}"}};
@@ -188,14 +189,14 @@ TEST(edges_of_the_possible)
     assert_true(driver_number(results, "wrong_cycles", "fp32") == 0.0);
     bb_results_destroy(&results);
     check_fails(driver_run(&nothing, 2, &results), BB_INVALID, "without a point");
-    // The plan finds it too, by the same words.
+    // The plan fails with the same message.
     autorelease(bb_plan) plan = {0};
     check_fails(driver_plan(&nothing, 1, &plan), BB_INVALID,
                 "without a point: there is no phase to unwrap");
 }
 
-// A camera of one bit sees frames of one value: the pipeline has no answer, and the others have
-// theirs, with draws and dumps.
+// A camera of one bit gives frames of one value: this pipeline fails, and the others have results,
+// with draws and dumps.
 TEST(constant_frames_are_one_pipelines_outcome)
 {
     autoptr(bb_results) results = driver_results(CASE(
@@ -212,7 +213,7 @@ TEST(constant_frames_are_one_pipelines_outcome)
     assert_true(isnan(driver_number(results, "wrong_cycles", "dark")));
     assert_true(driver_number(results, "wrong_cycles", "fp32") == 0.0);
     bb_results_destroy(&results);
-    // Of the reference it is an error: the others have no score without it.
+    // For the reference it is an error: the others have no score without it.
     const driver_case blind = {
         CONFIG,
         {"surface={zernike: [{j: 4, rms_nm: 100}]}", "camera={bits: 12, contrast: 0.2, mean: 0.2}",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `auto` unwraps on a cuda device where there is one, however small the phase.
+// `auto` unwraps on a cuda device if there is one, however small the phase.
 #include "tests/first_device.h"
 #include "tests/sim/driver.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A study on an OpenCL device has the cpu's numbers, bit for bit.
+// A study on an OpenCL device gives the cpu's results, bit for bit.
 #include "tests/first_device.h"
 #include "tests/sim/driver.h"
 

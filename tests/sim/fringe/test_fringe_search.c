@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Searches of fringe: the result is within max_loss in every draw and is what a study of those
-// slots computes, to the bit; what nothing meets; what is listed, planned and refused.
+// Searches of fringe: the result is within max_loss in every draw and bit-identical to a study with
+// those slots. Also unsatisfiable limits, lists, plans and refused keys.
 #include "sim/fringe/fringe_work.h"
 #include "tests/sim/driver.h"
 
@@ -48,7 +48,7 @@ TEST(the_result_is_within_max_loss)
     assert_non_null(strstr(detail_of(results, "asks"), "max_loss 1 nm: met by gradient fp16, "));
 }
 
-// What a user writes who takes the slots from the detail.
+// Configuration by a user who copies the slots from the detail.
 TEST(what_is_found_is_computed_as_any_pipeline)
 {
     static const char *const same[] = {"wrong_cycles",   "wavefront_error_nm",
@@ -78,7 +78,7 @@ TEST(what_is_found_is_computed_as_any_pipeline)
                         (size_t)map->count * sizeof(double));
 }
 
-// Two bits of camera cost 20 nm: no numbers lose less.
+// A camera of two bits costs 20 nm: no formats lose less.
 TEST(what_nothing_meets_has_no_numbers)
 {
     autoptr(bb_results) results = driver_results(
@@ -88,13 +88,13 @@ TEST(what_nothing_meets_has_no_numbers)
     assert_non_null(strstr(detail_of(results, "asks"),
                            "max_loss 0.01 nm: not met in 1 trial; nearest is gradient DP"));
     assert_true(isnan(driver_number(results, "wavefront_error_reference_nm", "asks")));
-    assert_true(driver_number(results, "draws_failed", "asks") == 1.0); // none was tried behind it
+    assert_true(driver_number(results, "draws_failed", "asks") == 1.0); // no later trial
     assert_int_equal(trials_of(results, "accepted")->count, 1);
     assert_true(trials_of(results, "accepted")->numbers[0] == 0.0);
     assert_true(driver_number(results, "wrong_cycles", "fp32") == 0.0);
 }
 
-// Two bits of a weak camera see no phase in half of the pupil: what is lost counts as wrong.
+// A weak camera of two bits gives no phase in half of the pupil: missing points count as wrong.
 TEST(a_lost_point_is_beyond_wrong_cycles)
 {
     autoptr(bb_results) results = driver_results(
@@ -109,7 +109,7 @@ TEST(a_lost_point_is_beyond_wrong_cycles)
     assert_string_equal(driver_text(results, "status", "asks"), "not_converged");
 }
 
-// Noise that one draw survives and another does not: a max_loss that any phase meets is not enough.
+// Noise affects one draw and not another: a max_loss that every phase satisfies is not enough.
 TEST(no_loss_makes_up_for_a_cycle)
 {
     static const char noisy[] = "surface.noise_rad=0.9";
@@ -123,11 +123,12 @@ TEST(no_loss_makes_up_for_a_cycle)
                                             "max_loss: 1.0e6, search: {wrong_cycles: 1000000}}]"}));
     assert_string_equal(driver_text(loose, "status", "asks"), "ok");
     assert_true(driver_number(loose, "wrong_cycles_reference", "asks") > 0.0);
-    // Not a byte everywhere: gradients or residuals of a byte do not converge, at any max_loss.
+    // One byte everywhere is not found: gradients or residuals of a byte do not converge, at any
+    // max_loss.
     assert_true(driver_number(loose, "compression_ratio", "asks") > 2.0);
 }
 
-// What is within max_loss in draw 0 and beyond it in another is not found.
+// Formats within max_loss in draw 0 and above it in another draw are not accepted.
 TEST(every_draw_counts)
 {
     autoptr(bb_results) first =
@@ -159,8 +160,7 @@ TEST(plans_say_what_is_searched)
     assert_non_null(strstr(bb_text_string(&plan.lines),
                            "max_loss 0.5 nm and 0 wrong cycles in 4 draws, up to 31 "
                            "trials, slots at most "));
-    // Three phases of the reference beside that at hand, and fields of fp64 in both: the
-    // reference's.
+    // Three cached phases of the reference besides the current one, and fields of fp64 in both.
     check_close(plan.host_bytes - plain.host_bytes, 3.0 * 8.0 * 96 * 72, 1e-9, 1.0);
     assert_true(plan.estimated_seconds > 1.5 * plain.estimated_seconds);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A study's kernels in measured variants: the result says so, is repeated by what it says, and the
-// file of measured variants is part of what the study is.
+// A study with measured kernel variants: the result lists them, can be repeated from the list, and
+// depends on the file of measured variants.
 #include "sim/input/hdf5_library.h"
 #include "sim/kernels/kernel_variants.h"
 #include "sim/output/reader.h"
@@ -85,7 +85,7 @@ TEST(a_result_is_repeated_by_its_variants)
            " in a measured variant (/kernels)");
     check_variant("a.h5", variant, "wisdom, same sizes");
     find_id(ids[0]);
-    // Other records: another study, but the result says what ran.
+    // With other records it is another study, but the result lists the variants that ran.
     assert_int_equal(system("echo '# more' >> variants.yaml"), 0);
     find_id(ids[1]);
     assert_string_not_equal(ids[0], ids[1]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Draws at hand, and phases of the reference that stay: a trial that comes back to a draw does not
-// compute the reference again.
+// Loaded draws and cached phases of the reference: a trial that returns to a draw does not
+// recompute the reference.
 #include "sim/fringe/fringe_work.h"
 #include "tests/sim/driver.h"
 
@@ -31,14 +31,14 @@ TEST(references_of_kept_draws_stay)
     assert_non_null(work.references[1]);
     assert_true(try_draw(&work, 0).wavefront_error_reference_nm == error);
     assert_null(work.references[1]);
-    for (bb_index p = 0; p < work.points / 2; ++p) { // half of it a turn off: it is not made anew
+    for (bb_index p = 0; p < work.points / 2; ++p) { // half a cycle off: not recomputed
         work.references[0][p] += 6.283185307179586;
     }
     assert_true(try_draw(&work, 0).wrong_cycles_reference > 100.0);
     assert_true(try_draw(&work, 0).wrong_cycles == 0.0);
 }
 
-// A reference that is tried is computed once, as any draw of it in a run.
+// A reference used in a trial is computed once per draw, as in a run.
 TEST(the_reference_is_its_own)
 {
     autocall(bb_fringe_work_close) bb_fringe_work work = {.kept = 0};

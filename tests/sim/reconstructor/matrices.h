@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A covariance of the user's in a file, and a study of it, for tests of `experiment:
-// reconstructor`.
+// A user's covariance in a file, and a study of it, for tests of `experiment: reconstructor`.
 #ifndef BB_TESTS_SIM_RECONSTRUCTOR_MATRICES_H
 #define BB_TESTS_SIM_RECONSTRUCTOR_MATRICES_H
 
 #include "sim/input/hdf5_library.h"
 #include "tests/sim/driver.h"
 
-// mine.h5: correlations that fall with distance, not stationary, and little noise; what is
-// estimated lies between the measurements.
+// mine.h5: correlations that decrease with distance, not stationary, with little noise; the
+// estimates lie between the measurements.
 static inline int matrices_begin(void)
 {
     static const char script[] =

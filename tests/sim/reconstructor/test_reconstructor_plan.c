@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a study of the user's matrices is planned to take.
+// Planned resources of a study with the user's matrices.
 #include "solvers/factor/residual_covariance.h"
 #include "tests/sim/reconstructor/matrices.h"
 
-// Rows so many that scoring takes more of a GPU than the factorization; most were never written.
+// So many rows that scoring needs more GPU memory than the factorization; most of the file is
+// sparse.
 static int write_many_rows(void)
 {
     static const char script[] = "import h5py\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// max_loss with a covariance of the user's: the loss is of variance, the
-// result is within it in every draw, and no cheaper trial is.
+// max_loss with a user's covariance: the loss is one of variance, the result satisfies the limit in
+// every draw, and no cheaper trial does.
 #include "precision/variant.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/reconstructor/matrices.h"
@@ -16,8 +16,8 @@ static const driver_case searches = {
                                                           "sp}, " SEARCHED("exact", "1e-300") "}]",
      NULL}};
 
-// Trials of one pipeline: the accepted ones are within the limit, and the cheapest of them is in
-// the results. Returns its loss.
+// Trials of one pipeline: accepted ones satisfy the limit, and the cheapest of them is in the
+// results. Returns its loss.
 static double check_trials(const bb_results *results, const char *name, double limit)
 {
     const bb_dataset *pipeline = bb_results_find(results, "search/pipeline");
@@ -36,7 +36,7 @@ static double check_trials(const bb_results *results, const char *name, double l
             failed += fits ? 0 : 1;
         }
     }
-    assert_true(failed >= 2); // hp3 and hp2 are not definite here
+    assert_true(failed >= 2); // with hp3 and hp2 the matrix is not positive definite here
     return price;
 }
 
@@ -63,7 +63,7 @@ TEST(the_cheapest_accepted_trial_is_found)
         assert_true(loss <= cases[i].limit && worst <= cases[i].limit);
         check_close(price, worst, 1e-9, 1e-18);
     }
-    // A large max_loss needs nothing but hp1; a tight one mixes; the worst of four draws counts.
+    // A large max_loss needs only hp1; a tight one mixes formats; the worst of four draws counts.
     assert_true(driver_row(results, "product_share", "loose")[BB_VARIANT_HP1] == 1.0);
     const double *shares = driver_row(results, "product_share", "tight");
     assert_true(shares[BB_VARIANT_HP1] > 0.5 && shares[BB_VARIANT_X3] > 0.0);
@@ -84,7 +84,7 @@ TEST(runs_go_on_to_the_same_results)
     driver_resume_anywhere(&study, "R", 4);
 }
 
-// Others are what they are without a search beside them.
+// Other pipelines have the same results as without a search.
 TEST(searches_leave_others_alone)
 {
     const driver_case plain = {
@@ -134,7 +134,7 @@ TEST_FULL(allocations_may_fail_anywhere)
         driver_config(CASE("mine.yaml", {"pipelines=[{name: reference, arithmetic: dp}, " SEARCHED(
                                             "tight", "1e-6") ", draws: 2}]"}));
     bb_log_set_level(BB_LOG_QUIET);
-    bb_threads_stop(); // of the tests before
+    bb_threads_stop(); // from earlier tests
     allocation_walk("search", driver_run_alone, config, 67, 10);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Estimators of the user's, stored in few bits: traces of the residual covariance are those that
-// numpy finds for the same roundings.
+// A user's estimators stored with few bits: traces of the residual covariance agree with numpy for
+// the same roundings.
 #include "tests/sim/program.h"
 #include "tests/sim/reconstructor/matrices.h"
 
@@ -65,7 +65,7 @@ TEST_FULL(stored_estimators_have_the_traces_of_numpy)
         print_message("%-10s %.9e, numpy %.9e\n", names[i], trace, peers[i]);
         check_relative(trace, peers[i], 1e-9);
     }
-    for (int i = 0; i < 2; ++i) { // drawn by both, the one 2048 times
+    for (int i = 0; i < 2; ++i) { // random in both, one of them 2048 times
         const double added = driver_number(results, "residual_trace", summed[i]) -
                              driver_number(results, "residual_trace", "reference");
         print_message("%-10s %.3e added, numpy %.3e\n", summed[i], added, peers[4 + i]);
@@ -77,8 +77,8 @@ TEST_FULL(stored_estimators_have_the_traces_of_numpy)
     assert_true(isnan(driver_number(results, "reconstructor_bits", "reference")));
 }
 
-// nx456 with its columns in reverse, so that the sweep starts with column 0, behind 16 measurements
-// of nothing, so that blocks of 32 hold the columns that they hold of nx456.
+// nx456 with reversed columns, so that the sweep starts with column 0, after 16 measurements of
+// nothing, so that blocks of 32 contain the same columns as in nx456.
 static void reverse_nx456(void)
 {
     static const char script[] =
@@ -96,10 +96,10 @@ static void reverse_nx456(void)
     run_python(script);
 }
 
-// By numpy, feedback from column 0 on: residual trace over the exact one. Exponents of a block are
-// of the values that it wants when the sweep comes to it; those of the unrounded values would make
-// 5.4 of the 1.45. Best clips are of the ladder of integer_codec.c; the 1.30 of another computation
-// is that of tenths of the largest value (numpy: 1.3009 down to 0.5 of it, 1.2965 down to 0.3).
+// numpy with feedback from column 0 on: residual trace over the exact one. Exponents of a block
+// come from its values when the sweep reaches it; those of the unrounded values would give 5.4
+// instead of 1.45. Best clips are on the ladder of integer_codec.c; the 1.30 of another computation
+// uses tenths of the largest value (numpy: 1.3009 down to 0.5 of it, 1.2965 down to 0.3).
 TEST(the_first_column_may_be_the_first)
 {
     static const struct {

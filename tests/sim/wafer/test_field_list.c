@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `check --fields` lists and draws, of a layout and of the grid.
+// List and map of `check --fields`, for a layout and for the grid.
 #include "sim/run/experiment.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "tests/sim/driver.h"
@@ -36,7 +36,7 @@ static void list(const char *const *overrides, bb_index count, listing *out)
     }
 }
 
-// Line and column of a label of the map, which stands behind an empty line.
+// Line and column of a label in the map, which follows an empty line.
 static void find(const listing *found, const char *label, bb_index *row, bb_index *column)
 {
     bb_index first = 0;
@@ -54,7 +54,7 @@ static void find(const listing *found, const char *label, bb_index *row, bb_inde
     fail();
 }
 
-// Three fields about no symmetry: the lower left one, the upper one and the one on the right.
+// Three fields without symmetry: lower left, top, and right.
 TEST(a_layout_is_listed_and_drawn_where_it_lies)
 {
     const char *const overrides[] = {
@@ -80,7 +80,8 @@ TEST(a_layout_is_listed_and_drawn_where_it_lies)
     for (int i = 0; i < 5; ++i) {
         assert_string_equal(found.lines[i], expected[i]);
     }
-    // 309 mm over 80 columns and 40 lines: 3.86 mm and 7.7 mm, the wafer's centre in the middle.
+    // 309 mm over 80 columns and 40 lines: 3.86 mm and 7.7 mm, with the wafer's centre in the
+    // middle.
     const struct {
         const char *label;
         double x_mm, y_mm;
@@ -97,7 +98,7 @@ TEST(a_layout_is_listed_and_drawn_where_it_lies)
         const double y = 7.725 * (20.0 - ((double)(row - top - 1) + 0.5));
         check_close(x, labels[i].x_mm, 1.0, 3.0);
         check_close(y, labels[i].y_mm, 1.0, 5.0);
-        // Its dose stands under it.
+        // Its dose is printed below it.
         const char *const doses[] = {"30", "8", "41.5"};
         assert_non_null(strstr(found.lines[row + 1], doses[i]));
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From what overlay is counted: wafers that arrive off the water's temperature and get no dose move
-// as the evenly heated disc of docs/lab/physics-wafer.md 2.3 item 2 does, by the temperature
-// that they have lost or won since they were aligned.
+// Reference of overlay: wafers that arrive off the water temperature and get no dose move like the
+// evenly heated disc of docs/lab/physics-wafer.md 2.3 item 2, by the temperature change since
+// alignment.
 #include "sim/wafer/realtime/wafer_loop.h"
 #include "tests/physics/wafer/response/disc_closed_forms.h"
 #include "tests/physics/wafer/wafer_defaults.h"
@@ -15,16 +15,16 @@
 #define COLD    "scan.dose_mj_per_cm2=0.0", "response.axes=[x, y]", ONE, "scan.fields=[0, 2]"
 #define HOT     "wafers.arrival_rise_k=0.5"
 #define NO_HEAT "clamp.exchange_w_per_m2_k=0.0"
-// A clamp that stays at the water's temperature whatever it takes up.
+// A clamp that stays at water temperature, whatever heat it absorbs.
 #define STEADY   "clamp.heat_capacity_j_per_m3_k=1e8", "clamp.thickness_mm=100.0"
 #define ABSOLUTE "metrology.reference=none"
 #define WATER    "wafers.stress_free=water"
 
 // C / h_c of docs/manual/physics-wafer.md 1.1.
 static const double TIME_CONSTANT = 2330.0 * 712.0 * 775e-6 / 1500.0;
-static const double FIELD_TIME = 0.070; // of the small study, of which 0.034 are light
+static const double FIELD_TIME = 0.070; // of the small study, with 0.034 s of light
 
-// Largest length of a displacement in the plane, nm.
+// Largest length of an in-plane displacement, nm.
 static double longest(const bb_results *results)
 {
     const bb_index points = driver_dataset(results, "point")->count;
@@ -36,7 +36,8 @@ static double longest(const bb_results *results)
     return maximum;
 }
 
-// What an arrival of half a kelvin moves points by when it counts, and that it does not count.
+// Displacement of points by an arrival half a kelvin warmer, if it counts, and that it does not
+// count.
 TEST(a_hot_arrival_is_no_overlay)
 {
     const driver_case counted = {CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER, ABSOLUTE}};
@@ -56,7 +57,7 @@ TEST(a_hot_arrival_is_no_overlay)
     double worst = 0.0;
     for (bb_index i = 0; i < points; ++i) {
         const double r = hypot(x[i], y[i]);
-        const double exact = 5.0 * 1e9 * sprung_disc(1e-3 * r, 0.0, scale); // of 0.1 K
+        const double exact = 5.0 * 1e9 * sprung_disc(1e-3 * r, 0.0, scale); // rise of 0.1 K
         worst = fmax(worst, hypot(u[i] - exact * x[i] / r, u[points + i] - exact * y[i] / r));
     }
     print_message("0.5 K without dose: %.2f nm, off the closed form by %.2g nm\n", longest(results),
@@ -70,8 +71,8 @@ TEST(a_hot_arrival_is_no_overlay)
     }
 }
 
-// Displacement of every point over that of `full`, which half a kelvin makes: between `low` and
-// `high` for the points of a field, whose slit passes in its light steps.
+// Displacement of every point over that of `full`, for half a kelvin: between `low` and `high` for
+// the points of a field, which the slit passes during its light steps.
 static void expect_parts(const bb_results *results, const bb_results *full, double metadata,
                          double start)
 {
@@ -91,7 +92,7 @@ static void expect_parts(const bb_results *results, const bb_results *full, doub
     }
 }
 
-// Over a clamp that stays cold an even wafer cools by exp(-t h_c / C) from where it was aligned.
+// On a cold clamp a uniform wafer cools by exp(-t h_c / C) from its temperature at alignment.
 TEST(an_even_wafer_cools_exponentially)
 {
     const driver_case whole_of = {CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER, ABSOLUTE}};
@@ -99,7 +100,7 @@ TEST(an_even_wafer_cools_exponentially)
     const double half = exp(-0.5 / TIME_CONSTANT);
     const struct {
         const driver_case *study;
-        double metadata, start; // of u over whole, and s from gripping to the first exposure
+        double metadata, start; // u over full; s from gripping to the first exposure
     } cases[] = {
         {CASE(CONFIG_WAFER_SMALL, {COLD, HOT, STEADY}), 1.0, 0.0},
         {CASE(CONFIG_WAFER_SMALL, {COLD, HOT, STEADY, WATER, ABSOLUTE}), 0.0, 0.0},
@@ -114,8 +115,8 @@ TEST(an_even_wafer_cools_exponentially)
     }
 }
 
-// What stays of every pipeline's numbers where the references are all the same point: the state at
-// rest. Bit for bit, as before there were references.
+// Results of every pipeline if all references coincide with the state at rest: bit-identical to
+// runs without references.
 TEST_FULL(a_wafer_at_rest_has_one_reference)
 {
     const driver_case later = {CONFIG_WAFER_SMALL, {TWO, "metrology.alignment_s=0.01"}};
@@ -129,8 +130,8 @@ TEST_FULL(a_wafer_at_rest_has_one_reference)
     }
 }
 
-// Every wafer of a lot is aligned by itself. The average over the lot, taken out, leaves what
-// differs, of which the spreads are.
+// Each wafer of a lot is aligned separately. Subtracting the lot mean leaves the differences that
+// the spreads describe.
 TEST(lots_are_aligned_wafer_by_wafer)
 {
 #define LOT                                                                                        \
@@ -160,7 +161,7 @@ TEST(lots_are_aligned_wafer_by_wafer)
     assert_true(maximum > 1e-4); // the clamp is warmer under later wafers
     const double *spread = driver_dataset(a, "wafer_to_wafer_nm")->numbers;
     const double *same = driver_dataset(b, "wafer_to_wafer_nm")->numbers;
-    for (bb_index i = 0; i < 2 * 3 * 2 * SPREADS; ++i) { // x and y; pooled m3s is another
+    for (bb_index i = 0; i < 2 * 3 * 2 * SPREADS; ++i) { // x and y; pooled m3s differs
         const bb_index item = i / (2 * SPREADS) * DIRECTIONS * SPREADS + i % (2 * SPREADS);
         if (item % SPREADS != 3) {
             check_close(same[item], spread[item], 1e-12, 1.0);
@@ -170,8 +171,8 @@ TEST(lots_are_aligned_wafer_by_wafer)
                 0.1 * driver_row(a, "overlay_headline_nm", "reference")[0]);
 }
 
-// The average over the lot is taken out of every draw: their prices are alike, and no draw shows
-// what the lot has in common.
+// The lot mean is subtracted from every draw: the losses of the draws are similar, and no draw
+// shows the common part.
 TEST(draws_of_a_lot_are_centred_each)
 {
     autoptr(bb_results) results = driver_results(CASE(
@@ -186,7 +187,7 @@ TEST(draws_of_a_lot_are_centred_each)
     assert_true(driver_number(results, "price_worst", "drawn") < 10.0 * price);
 }
 
-// The loop on a GPU starts from a wafer at rest and says so.
+// The loop on a GPU starts from a wafer at rest and refuses others.
 TEST(the_loop_takes_wafers_at_the_waters_temperature)
 {
     autoptr(bb_config) config = driver_config(CASE(CONFIG_WAFER_SMALL, {TWO, HOT}));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The second mode through the thickness against closed forms: relaxation, drop under flux, the two
-// coupled equations of an evenly heated wafer, decay of a wave, and the limit of the step; then a
-// study with it: its moment bends the plate, and what has no moment is refused.
+// Second mode through the thickness against closed forms: relaxation, drop under flux, the two
+// coupled equations of an evenly heated wafer, decay of a wave, and the step limit. Then a study
+// with it: its moment bends the plate, and generators without moment are refused.
 #include "core/memory.h"
 #include "physics/wafer/heat/thermal.h"
 #include "solvers/step/stepper.h"
@@ -70,7 +70,7 @@ static void leave(stand *bench)
     BB_RELEASE(&bench->exchange);
 }
 
-// A step under flux and hood; returns what the hood and the clamp got, J.
+// Runs a step under flux and hood; returns the heat of hood and clamp, J.
 static void advance(stand *bench, double hood_rise, bool lit, bb_ledger *ledger)
 {
     const bb_index nodes = bench->thermal->node_count;
@@ -95,7 +95,7 @@ static void advance(stand *bench, double hood_rise, bool lit, bb_ledger *ledger)
 
 static const int steppings[] = {BB_STEPPING_EXPLICIT, BB_STEPPING_CRANK_NICOLSON};
 
-// Nothing exchanged: tau is exact for steps of any length, T is q t / C.
+// Without exchange tau is exact for steps of any length, and T is q t / C.
 TEST(drop_under_flux_is_exact)
 {
     check_relative(relaxation_time(), 0.561e-3, 1e-3);
@@ -129,7 +129,7 @@ TEST(drop_under_flux_is_exact)
     }
 }
 
-// T and tau of y' = A y + b from 0, A 2 x 2 with real eigenvalues.
+// T and tau of y' = A y + b from 0, for a 2 x 2 matrix A with real eigenvalues.
 static void closed_form(double exchange, double hood, double hood_rise, double time, double y[2])
 {
     const double a[2][2] = {{-(exchange + hood) / CAPACITY, (exchange - hood) / CAPACITY},
@@ -142,7 +142,7 @@ static void closed_form(double exchange, double hood, double hood_rise, double t
     const double rate[2] = {half + root, half - root};
     y[0] = y[1] = 0.0;
     for (int k = 0; k < 2; ++k) {
-        // Projector on one eigenvector: (A - other) / (one - other).
+        // Projector onto one eigenvector: (A - other) / (one - other).
         const double other = rate[1 - k];
         const double grown = expm1(rate[k] * time) / rate[k] / (rate[k] - other);
         y[0] += grown * ((a[0][0] - other) * b[0] + a[0][1] * b[1]);
@@ -150,7 +150,7 @@ static void closed_form(double exchange, double hood, double hood_rise, double t
     }
 }
 
-// Evenly heated, clamp below and hood above: first order by Euler, second by Crank-Nicolson.
+// Even heating, clamp below and hood above: first order for Euler, second for Crank-Nicolson.
 TEST(even_heating_follows_the_coupled_equations)
 {
     enum { LEVELS = 4 };
@@ -186,7 +186,7 @@ TEST(even_heating_follows_the_coupled_equations)
     }
 }
 
-// tau = cos(q x) decays by 1 / relaxation + kappa q^2, q^2 that of the mesh; T stays 0.
+// tau = cos(q x) decays at 1 / relaxation + kappa q^2, with q^2 of the mesh; T stays 0.
 TEST(waves_of_tau_decay)
 {
     const double spacing = 0.5e-3;
@@ -217,7 +217,7 @@ TEST(waves_of_tau_decay)
     }
 }
 
-// Largest eigenvalue of M^-1 S against the bound, where T limits the step and where tau does.
+// Largest eigenvalue of M^-1 S compared with the bound, with the step limited by T and by tau.
 TEST(the_limit_bounds_the_spectrum)
 {
     static const struct {
@@ -231,7 +231,7 @@ TEST(the_limit_bounds_the_spectrum)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         double step = 1e-6;
         autocall(leave) stand bench;
-        // The limit depends on the spacing alone: take the step that it gives.
+        // The limit depends only on the spacing: use the step that it gives.
         enter(cases[c].spacing, cases[c].exchange, 0.0, BB_STEPPING_EXPLICIT, step, &bench);
         step = bench.thermal->stable_step;
         leave(&bench);
@@ -263,7 +263,8 @@ TEST(the_limit_bounds_the_spectrum)
     }
 }
 
-// K + H of wafer, clamp layer and ring is symmetric, and uniform T costs what the mean model costs.
+// K + H of wafer, clamp layer and ring is symmetric, and a uniform T has the energy of the mean
+// model.
 TEST(the_system_is_symmetric)
 {
     autoptr(bb_thermal) one = NULL;
@@ -328,7 +329,7 @@ TEST_FULL(its_moment_bends_the_plate)
         print_message("%c: rms %.3g nm, moved by %.3g nm\n", "xyz"[axis], rms[0], rms[1]);
         assert_true(rms[1] > (axis == 2 ? 0.1 : 1e-3) * rms[0]);
     }
-    // Twice the columns.
+    // Twice as many columns.
     assert_true(driver_number(drop, "operator_bytes", "reference") ==
                 2.0 * driver_number(mean, "operator_bytes", "reference"));
     assert_true(driver_number(drop, "flops", "reference") ==

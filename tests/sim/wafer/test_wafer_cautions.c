@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which rows a study gets unless it says otherwise, and what it is told of rows that lack
-// something.
+// Default generator of rows, and cautions about model omissions.
 #include "physics/wafer/heat/exposure.h"
 #include "sim/wafer/wafer_work.h"
 #include "tests/sim/driver.h"
@@ -12,7 +11,7 @@
     ONE, "scan.fields=all", "mesh.spacing_mm=5.0", "response.axes=[x, y]",                         \
         "response.slit_points={columns: 3, rows: 5}", "metrology={columns: 3, rows: 3}"
 
-// rms over points of the length in the plane, of `a` or of a - b, nm.
+// rms over points of the in-plane length of `a` or of a - b, nm.
 static double rms(const bb_results *a, const bb_results *b)
 {
     const bb_index points = driver_dataset(a, "displacement_nm")->shape[2];
@@ -34,8 +33,8 @@ static bb_wafer_edge_loss loss_of(const driver_case *study)
     return loss;
 }
 
-// Over a whole wafer rows without the edge are as wrong as the closed form estimates, and what a
-// study gets by default are rows with it.
+// Over a whole wafer the error of rows without the edge agrees with the closed-form estimate, and
+// default rows include the edge.
 TEST_FULL(the_default_has_the_edge)
 {
     const driver_case fem = {CONFIG_WAFER_SMALL, {WHOLE, "response.generator=fem"}};
@@ -55,7 +54,7 @@ TEST_FULL(the_default_has_the_edge)
     assert_true(loss.near > loss.points / 2 && loss.near < loss.points);
 }
 
-// One field beside the rim and one in the middle, against the estimate of each.
+// One field near the rim and one in the middle, compared with their estimates.
 TEST(estimates_are_of_the_right_size)
 {
     const char *const fields[] = {"scan.fields=[40]", "scan.fields=[48]"}; // r to 136, 27 mm
@@ -78,7 +77,7 @@ TEST(estimates_are_of_the_right_size)
     assert_true(loss[1].part < 0.03 && lacking[1] < 0.1);
 }
 
-// A run and a check of overrides say `text`; none: neither speaks of an edge.
+// Run and check with overrides print `text`; NULL: neither mentions an edge.
 static void expect(const char *fields, const char *generator, const char *axes, const char *text)
 {
     static const char *const commands[] = {"run", "check"};
@@ -91,7 +90,7 @@ static void expect(const char *fields, const char *generator, const char *axes, 
     }
 }
 
-// What a coarse mesh costs, against one that resolves the slit: the estimate is of its size.
+// Error of a coarse mesh against one that resolves the slit: the estimate has its size.
 TEST_FULL(coarse_meshes_say_what_they_cost)
 {
 #define FIELD                                                                                      \
@@ -138,7 +137,7 @@ TEST_FULL(users_are_told)
     expect("scan.fields=[40]", "response.generator=plate", "response.axes=[x, y, z]", NULL);
 }
 
-// Overlay is of x and y: a height without edge is stated, not warned of.
+// Overlay uses x and y: a height without edge is stated by check, without a warning in run.
 TEST(a_height_without_edge_is_no_warning)
 {
     static const char *const commands[] = {"run", "check"};
@@ -153,7 +152,7 @@ TEST(a_height_without_edge_is_no_warning)
     }
 }
 
-// A wafer that does not expand has nothing to lack: no caution, and no 0 / 0 in one.
+// A wafer without expansion has no errors: no caution, and no 0 / 0 in one.
 TEST(rows_of_a_wafer_that_does_not_expand_lack_nothing)
 {
     static const char *const commands[] = {"run", "check"};
@@ -167,7 +166,7 @@ TEST(rows_of_a_wafer_that_does_not_expand_lack_nothing)
     }
 }
 
-// `run` and `check` refuse the overrides in the same words.
+// `run` and `check` refuse the overrides with the same message.
 static void expect_refused(const char *const overrides[4], const char *words)
 {
     static char said[PROGRAM_OUTPUT_BYTES];
@@ -181,7 +180,7 @@ static void expect_refused(const char *const overrides[4], const char *words)
     }
 }
 
-// Steps that are not stable for what the wafer exchanges with are refused by check as by run.
+// Steps unstable for the wafer's exchange are refused by check and run.
 TEST(steps_are_refused_alike)
 {
 #define WORDS ": explicit steps are unstable above that on a mesh of 3 mm, because of clamp"
@@ -207,7 +206,7 @@ TEST(steps_are_refused_alike)
                 "clamp.exchange_w_per_m2_k=1e5", "mesh.step_ms=1.96");
 }
 
-// A plate whose burls are all missing is held by nothing: check says so as run does.
+// A plate without burls has no support: check and run refuse it with the same message.
 TEST(a_wafer_on_no_burl_is_refused)
 {
 #define BURLS "clamp.burls={pitch_mm: 5.0, footprint_mm: 1.0, missing_fraction: "
@@ -216,7 +215,8 @@ TEST(a_wafer_on_no_burl_is_refused)
     CALL_EXPECT(0, "plate", "check", CONFIG_WAFER_SMALL, "response.generator=plate", BURLS "0.5}");
 }
 
-// T of Equations 3 and 4 is what the thermal model of a run has, with ring and two modes too.
+// T of Equations 3 and 4 equals the size of the thermal model in a run, with ring and two modes,
+// too.
 TEST(a_plan_counts_what_a_run_has)
 {
     static const char *const overrides[][3] = {

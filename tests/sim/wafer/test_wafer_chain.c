@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Narrow heat, interpolation and rows of a wafer study: what fp64 keys change (nothing), what each
-// stage loses alone and together, and stages that max_loss finds.
+// Narrow heat, interpolation and rows of a wafer study: explicit fp64 keys change nothing; losses
+// of each stage alone and together; and stages found by max_loss.
 #include "sim/wafer/heat/wafer_heating.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
@@ -17,7 +17,7 @@ static bb_product_pipeline with_stages(int heat, int interpolation)
     return out;
 }
 
-// ||a - b|| / ||b|| over all inputs.
+// Relative error ||a - b|| / ||b|| over all inputs.
 static double difference(const heated *scene, const bb_product_pipeline *pipeline)
 {
     const bb_wafer_heating *heating = &scene->heating;
@@ -36,7 +36,7 @@ static double difference(const heated *scene, const bb_product_pipeline *pipelin
     return sqrt(error / norm);
 }
 
-// Steps of a scene's heat with a source that moves, in fp64 (`formats` NULL) or narrow.
+// Steps of a scene's heat with a moving source, in fp64 (`formats` NULL) or narrow.
 static void run_steps(const heated *scene, const bb_csr *matrix, const bb_narrow_formats *formats,
                       double *out)
 {
@@ -56,7 +56,7 @@ static void run_steps(const heated *scene, const bb_csr *matrix, const bb_narrow
     bb_stepper_destroy(&stepper);
 }
 
-// The state alone, by coefficients of its format: fp32 stays at about 1e-7, bf16 fails.
+// Narrow state only, with coefficients of its format: fp32 stays at about 1e-7, bf16 fails.
 TEST(a_state_in_fp32_keeps_eight_digits)
 {
     autocall(drop) heated scene;
@@ -90,8 +90,8 @@ TEST(a_state_in_fp32_keeps_eight_digits)
     assert_true(errors[1] > 1e-3);
 }
 
-// Coefficients are the same at all nodes inside, and so are their errors: sums of rows, which heat
-// is kept by, err to one side, and the state with them, step by step.
+// Coefficients are the same at all inner nodes, and so are their errors: row sums, which conserve
+// heat, are biased, and the state drifts with them step by step.
 TEST(heat_needs_more_than_bf16)
 {
     autocall(drop) heated scene;
@@ -119,7 +119,7 @@ TEST(heat_needs_more_than_bf16)
     assert_true(difference(&scene, &half) > 1e-3);
     assert_true(difference(&scene, &brain) > 0.1);
     assert_true(difference(&scene, &cells) > 5e-5 && difference(&scene, &cells) < 0x1p-11);
-    // A set that no pipeline has any more is dropped, the other is kept in place.
+    // A set that no pipeline uses any more is freed; the other stays in place.
     const double *kept = bb_wafer_heating_input_of(&scene.heating, &half, 0, 0, 0);
     check_ok(bb_wafer_heating_narrow(scene.problem, &list[2], 1, &scene.heating));
     assert_int_equal(scene.heating.narrow_count, 1);
@@ -128,7 +128,7 @@ TEST(heat_needs_more_than_bf16)
                 scene.heating.inputs);
 }
 
-// Numbers of two runs that differ in what is asked for.
+// Results of two runs with different options.
 static void check_equal(const bb_results *results, const bb_results *expected)
 {
     bb_index compared = 0;
@@ -161,8 +161,7 @@ TEST(stages_in_fp64_change_nothing)
     assert_null(bb_results_find(keyed, "results/heat_error_nm"));
 }
 
-// Of a pipeline that is narrow everywhere and of three that have one narrow stage and the product
-// of the reference.
+// One pipeline with all stages narrow, and three with one narrow stage and the reference's product.
 TEST(errors_of_stages_alone_are_those_of_studies_of_one_stage)
 {
     static const char *const stages[] = {"heat", "interpolation", "rows"};
@@ -195,7 +194,7 @@ TEST(errors_of_stages_alone_are_those_of_studies_of_one_stage)
     assert_true(product == driver_number(results, "product_error_nm", "product"));
     assert_true(product == driver_number(results, "price_worst", "product"));
     assert_true(driver_number(results, "product_error_nm", "heat") == 0.0);
-    // |mean| + 3 sigma is a norm: the whole is at most the sum, to second order.
+    // |mean| + 3 sigma is a norm: the total is at most the sum, to second order.
     const double whole = driver_number(results, "price_worst", "all");
     assert_true(whole > 0.5 * largest && whole < 1.05 * sum);
     assert_string_equal(driver_text(results, "heat_formats", "all"), "fp32 in fp16");
@@ -206,7 +205,7 @@ TEST(errors_of_stages_alone_are_those_of_studies_of_one_stage)
     assert_true(driver_number(results, "certificate_violations", "all") == 0.0);
 }
 
-// Rows in fp32 that a codec stores in fp32 lose nothing more.
+// Rows in fp32, encoded in fp32, lose nothing more.
 TEST(a_codec_of_the_same_format_adds_nothing_to_rows)
 {
     autoptr(bb_results) results = driver_results(
@@ -215,7 +214,7 @@ TEST(a_codec_of_the_same_format_adds_nothing_to_rows)
                      "arithmetic: fp64}, " SUMS "}, {name: codec, storage: fp32, " SUMS "}]"}));
     assert_true(driver_number(results, "price_worst", "both") ==
                 driver_number(results, "price_worst", "codec"));
-    assert_true(driver_number(results, "max_error", "both") == 0.0); // of what is coded
+    assert_true(driver_number(results, "max_error", "both") == 0.0); // of the encoded rows
     assert_true(driver_number(results, "max_error", "codec") > 0.0);
 }
 
@@ -267,7 +266,7 @@ TEST(max_loss_finds_stages_and_storage)
     }
     assert_true(strcmp(driver_text(results, "interpolation_formats", "found"), "fp64") != 0);
     assert_true(driver_number(results, "product_error_nm", "found") > 0.0);
-    // The study of what was found has its numbers.
+    // A study with the stages found has the same results.
     char pipelines[400];
     (void)snprintf(pipelines, sizeof pipelines,
                    "pipelines=[" REFERENCE ", {name: found, storage: {codec: bfp, bits: %s}, heat: "
@@ -301,7 +300,7 @@ TEST(a_chain_that_nothing_meets_has_no_numbers)
     assert_true(isnan(driver_number(results, "product_error_nm", "given")));
 }
 
-// A plan has memory for a set of inputs of each pair of formats, and of each stage alone.
+// A plan includes memory for a set of inputs of each pair of formats and of each stage alone.
 TEST(a_plan_counts_sets_of_inputs)
 {
     static const char *const format =
@@ -334,7 +333,7 @@ TEST(a_plan_counts_sets_of_inputs)
     }
 }
 
-// A narrow chain, and one that is searched, with allocations failing in turn.
+// A narrow chain and a searched one, with allocations failing in turn.
 TEST_FULL(allocations_may_fail_anywhere)
 {
     autoptr(bb_config) config = driver_config(
@@ -346,7 +345,7 @@ TEST_FULL(allocations_may_fail_anywhere)
               "bf16, rows: {storage: bf16, arithmetic: bf16}, " SUMS
               "}, {name: found, max_loss: 1.0, " SEARCH ", " SUMS "}]"}));
     bb_log_set_level(BB_LOG_QUIET);
-    bb_threads_stop(); // of the tests before
+    bb_threads_stop(); // from earlier tests
     allocation_walk("chain", driver_run_alone, config, 53, 40);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Observed orders of the heat, as `bitbudget convergence` prints them.
+// Observed orders of the heat, as printed by `bitbudget convergence`.
 #include "sim/wafer/wafer_experiment.h"
 #include "tests/sim/driver.h"
 
@@ -64,7 +64,7 @@ TEST_FULL(orders_are_those_of_the_theory)
         check_close(last_order(results, expected[i].study), expected[i].order,
                     expected[i].tolerance, 1.0);
     }
-    // The staircase of the rim moves by less than a cell: small, of no order.
+    // The staircase of the rim changes by less than a cell: a small error without order.
     assert_true(largest_error(results, "mode in space, closed form") < 3e-3);
     assert_non_null(strstr(bb_text_string(&table), "crank-nicolson"));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run of the wafer study says of pipelines whose numbers came to nothing.
+// Results of a wafer study for pipelines without valid numbers.
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 
-// Steps of 1e-15 of the range: coefficients beyond 32 bits, which poison their blocks.
+// Steps of 1e-15 of the range: coefficients above 32 bits, which invalidate their blocks.
 TEST(a_pipeline_that_fails_is_warned_of)
 {
     CALL_EXPECT(
@@ -18,7 +18,7 @@ TEST(a_pipeline_that_fails_is_warned_of)
     program_expect(&run, 0, "values of the operator are outside the codec's range");
 }
 
-// Rows of a file need not be zero off the wafer: what is lost is a part of all of them.
+// Rows of a file may be non-zero outside the wafer: losses are relative to all of them.
 TEST(no_more_than_all_values_underflow)
 {
     CALL_EXPECT(0, "fp16 unscaled: 100 % of the operator's values underflowed", "run",
@@ -33,7 +33,7 @@ TEST(no_more_than_all_values_underflow)
                 "response.file=mine.h5", "-q", "-o", "lost.h5");
 }
 
-// What a tolerance of the range comes to is known with the matrix: that pipeline has no price, all
+// A tolerance relative to the range is known only with the matrix: that pipeline has no loss, all
 // others have theirs.
 TEST(a_tolerance_that_is_not_held_is_an_outcome)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wafer driver from configuration to results, on a coarse mesh: what holds bit for bit, how
-// errors order by format, and how they scale.
+// Wafer driver from configuration to results, on a coarse mesh: bit-exact invariants, order of
+// errors by format, and scaling.
 #include "physics/wafer/heat/thermal.h"
 #include "sim/wafer/wafer_study.h"
 #include "tests/sim/driver.h"
@@ -63,15 +63,15 @@ TEST(errors_order_by_format)
             }
         }
     }
-    // Rounding to nearest bounds a relative error by half a unit in the last place of each value;
-    // the sums cancel little.
+    // Rounding to nearest bounds the relative error by half a unit in the last place of each value;
+    // the sums have little cancellation.
     assert_true(driver_number(results, "qoi_relative_error", "fp32-acc64") < ldexp(1.0, -24));
     assert_true(driver_number(results, "qoi_relative_error", "fp16") < ldexp(1.0, -11));
     assert_true(driver_number(results, "qoi_relative_error", "bf16") < ldexp(1.0, -8));
     assert_true(driver_number(results, "qoi_relative_error", "e4m3") < ldexp(1.0, -4));
 }
 
-// In m/K every value is below fp16's least subnormal, 6e-8: nothing is left.
+// In m/K every value is below fp16's smallest subnormal, 6e-8: all values underflow.
 TEST(unscaled_fp16_underflows)
 {
     const bb_results *results = usual;
@@ -81,7 +81,7 @@ TEST(unscaled_fp16_underflows)
         assert_true(row[i] == 0.0);
     }
     assert_true(driver_number(results, "qoi_relative_error", "fp16 unscaled") == 1.0);
-    // What it lacks is all that there is.
+    // The missing part is the whole displacement.
     check_relative(driver_number(results, "overlay_error_x_nm", "fp16 unscaled"),
                    driver_row(results, "overlay_x_nm", "reference")[0], 1e-14);
     check_relative(driver_number(results, "overlay_error_y_nm", "fp16 unscaled"),
@@ -106,8 +106,8 @@ static void check_doubled(const bb_results *once, const bb_results *twice, const
     assert_true(compared > 0);
 }
 
-// Heat and displacement are linear in the dose, and a factor of 2 rounds nowhere: errors of the
-// formats double too.
+// Heat and displacement are linear in the dose, and a factor of 2 is exact: errors of the formats
+// double, too.
 TEST(overlay_is_linear_in_the_dose)
 {
     const driver_case doubled = {CONFIG_WAFER_SMALL, {"scan.dose_mj_per_cm2=60.0"}};
@@ -124,7 +124,8 @@ TEST(overlay_is_linear_in_the_dose)
     }
 }
 
-// The heat over the dose, of what reflects as of what brings light beside the band; none without.
+// Heat scales with the dose, with reflection, and with out-of-band light; without light there is
+// none.
 TEST_FULL(overlay_is_linear_in_the_absorption)
 {
     autoptr(bb_results) a = driver_results(CASE(CONFIG_WAFER_SMALL, {"wafer.absorption=0.5"}));
@@ -133,18 +134,18 @@ TEST_FULL(overlay_is_linear_in_the_absorption)
     assert_true(driver_row(b, "overlay_x_nm", "reference")[0] == 0.0);
 }
 
-// Displacement is linear in the expansion coefficient, and overlay an axis at a time.
+// Displacement is linear in the expansion coefficient, and overlay is computed per axis.
 TEST(no_expansion_is_no_overlay)
 {
     const driver_case study = {CONFIG_WAFER_SMALL, {"wafer.expansion_per_k=0.0"}};
     autoptr(bb_results) results = driver_results(&study);
     assert_true(driver_row(results, "overlay_x_nm", "reference")[0] == 0.0);
     assert_true(driver_number(results, "overlay_error_x_nm", "e4m3") == 0.0);
-    // An error relative to nothing is unknown, not 0.
+    // An error relative to zero is unknown, not 0.
     assert_true(isnan(driver_number(results, "qoi_relative_error", "e4m3")));
 }
 
-// A step just below the limit runs, one just above is refused before anything runs.
+// A step just below the limit runs; one just above is refused before the run.
 TEST(a_step_over_the_limit_is_refused)
 {
     bb_results *results = NULL;
@@ -197,8 +198,8 @@ static double difference(const bb_results *a, const bb_results *b, const char *n
     return driver_row(a, name, "reference")[0] / driver_row(b, name, "reference")[0] - 1.0;
 }
 
-// Rows of the finite elements have the wafer's edge in them, rows of the kernel are of an endless
-// sheet: fields in the middle agree to the mesh, fields at the edge differ by the edge effect.
+// Rows of finite elements include the wafer's edge; rows of the kernel belong to an infinite sheet:
+// fields in the middle agree to mesh error, and fields at the edge differ by the edge effect.
 TEST(both_generators_agree_but_for_the_edge)
 {
 #define COARSE "response.axes=[x, y]", "mesh.spacing_mm=4.0", "pipelines=[" REFERENCE "]"
@@ -222,7 +223,8 @@ TEST(both_generators_agree_but_for_the_edge)
     assert_true(fabs(y[1]) > 0.06 && fabs(y[1]) < 0.2);
 }
 
-// In plane the plate is the membrane but for (d/2) grad w, in height the kernel but for the mesh.
+// In plane the plate is the membrane except for (d/2) grad w; in height it is the kernel except for
+// the mesh.
 TEST(the_plate_agrees_with_both)
 {
 #define ONE "mesh.spacing_mm=4.0", "scan.fields=[48]", "pipelines=[" REFERENCE "]"
@@ -265,13 +267,13 @@ TEST_FULL(all_fields_are_scored)
     for (bb_index i = 0; i < state_of->count; ++i) {
         assert_string_equal(state_of->texts[i], "ok");
     }
-    // A whole wafer determines the models, and a scanner's correction makes it better.
+    // A whole wafer determines the models, and a scanner's correction reduces the error.
     const double *x = driver_row(results, "overlay_x_nm", "reference");
     const double *y = driver_row(results, "overlay_y_nm", "reference");
     print_message("whole wafer: x %.3f, %.3f, %.3f nm; y %.3f, %.3f, %.3f nm\n", x[0], x[1], x[2],
                   y[0], y[1], y[2]);
     assert_true(x[2] < x[1] && x[1] < x[0] && y[2] < y[1] && y[1] < y[0]);
-    // Heating is local: a correction of each field takes more than any of the whole wafer.
+    // Heating is local: a correction per field removes more than any for the whole wafer.
     print_message("field by field: x %.3f, y %.3f nm\n", x[3], y[3]);
     assert_true(x[3] < x[2] && y[3] < y[2]);
     assert_non_null(strstr(driver_dataset(results, "correction_detail")->texts[3],
@@ -280,7 +282,8 @@ TEST_FULL(all_fields_are_scored)
     assert_true(error > 0.0 && error < ldexp(1.0, -24));
 }
 
-// Fields of one height leave a parameter of the ten open: those numbers are NaN with a reason.
+// Fields at one height leave one of the ten parameters undetermined: those results are NaN with a
+// reason.
 TEST(what_points_do_not_determine_is_nan)
 {
     autoptr(bb_results) results = driver_results(CASE(CONFIG_WAFER_SMALL, {"scan.fields=[6]"}));
@@ -298,7 +301,7 @@ TEST(what_points_do_not_determine_is_nan)
     print_message("%s\n", details->texts[2]);
 }
 
-// A tolerance is a part of the range of one field's rows, whatever fields come before it.
+// A tolerance is relative to the range of one field's rows, whatever fields precede it.
 TEST_FULL(tolerances_belong_to_a_field)
 {
     static const char pipelines[] =
@@ -316,9 +319,9 @@ TEST_FULL(tolerances_belong_to_a_field)
     assert_true(bytes[2] == bytes[0] + bytes[1]);
 }
 
-// The pattern of Table 2 of Bamakhrama et al.: a fixed rate takes the most bits and errs most, a
-// fixed accuracy takes the fewest, a fixed precision errs least; their PSNR is -20 log10(nrmse)
-// less 6.02 dB. configs/wafer/zfp-table2.yaml has the sizes.
+// Pattern of Table 2 of Bamakhrama et al.: a fixed rate needs the most bits and has the largest
+// error, a fixed accuracy needs the fewest, a fixed precision has the smallest error; their PSNR is
+// -20 log10(nrmse) less 6.02 dB. configs/wafer/zfp-table2.yaml has the sizes.
 TEST(zfp_modes_order_as_published)
 {
     autoptr(bb_results) results = driver_results(CASE(
@@ -346,13 +349,13 @@ TEST(zfp_modes_order_as_published)
                            psnr - 20.0 * log10(2.0), 1e-12);
         }
     }
-    // The price follows the error of the values.
+    // The loss follows the error of the values.
     assert_true(driver_number(results, "qoi_relative_error", "precision") <
                 driver_number(results, "qoi_relative_error", "rate"));
 }
 
-// A wafer of no heat capacity gets hotter than fp32 can say: pipelines that cannot hold it fail and
-// say where, the reference does not.
+// A wafer without heat capacity exceeds the range of fp32: pipelines that overflow fail and report
+// where, the reference does not.
 TEST(an_overflow_is_a_result)
 {
     static const char *const prices[] = {"qoi_relative_error", "overlay_error_x_nm",
@@ -381,7 +384,7 @@ TEST(an_overflow_is_a_result)
 
 TEST(the_output_is_planned)
 {
-    // The plan counts whole fields; one at the edge has few points inside.
+    // The plan counts full fields; one at the edge has few points inside.
     const driver_case study = {CONFIG_WAFER_SMALL, {"scan.fields=[48]"}};
     autoptr(bb_results) results = driver_results(&study);
     driver_check_output_plan(&study, results);
@@ -392,15 +395,14 @@ TEST(bytes_are_those_of_the_formats)
     const bb_results *results = usual;
     double fp64 = driver_number(results, "operator_bytes", "reference");
     assert_true(fp64 == 2.0 * driver_number(results, "operator_bytes", "fp32-acc64"));
-    // 6 points across, by rows; 40 x 37 cells, of which those off the wafer are masked; 3 axes and
-    // 2 fields.
+    // 6 points across, by rows; 40 x 37 cells, those outside the wafer masked; 3 axes and 2 fields.
     double cells = fp64 / 8.0 / (3.0 * 2.0) / (40.0 * 37.0);
     assert_true(cells == floor(cells) && fmod(cells, 6.0) == 0.0);
     assert_true(driver_number(results, "compression_ratio", "fp32-acc64") == 1.0);
     double live = driver_number(results, "compression_ratio_live", "fp32-acc64");
-    assert_true(live > M_PI / 4.0 && live < 0.85); // cells on the rim are whole
+    assert_true(live > M_PI / 4.0 && live < 0.85); // cells on the rim are full
     double ratio = driver_number(results, "compression_ratio", "fp16");
-    assert_true(ratio > 1.95 && ratio < 2.0); // a scale a row
+    assert_true(ratio > 1.95 && ratio < 2.0); // one scale per row
     assert_true(driver_number(results, "compression_ratio", "fp16 unscaled") == 2.0);
     static const char *const names[] = {"reference", "fp16", "e4m3"};
     for (size_t i = 0; i < 3; ++i) {
@@ -410,7 +412,7 @@ TEST(bytes_are_those_of_the_formats)
     }
 }
 
-// Storage of every kind, and arithmetic of every kind: no error passes its certificate.
+// Storage and arithmetic of every kind: no error exceeds its certificate.
 TEST(certificates_hold)
 {
     autoptr(bb_results) results = driver_results(CASE(

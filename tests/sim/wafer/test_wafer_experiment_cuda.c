@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wafer study on a GPU against the cpu: the products differ by the order of their sums only.
+// Wafer study on a GPU compared with the cpu: products differ only by the order of their sums.
 #include "core/device/device.h"
 #include "tests/first_device.h"
 #include "tests/sim/driver.h"
@@ -42,7 +42,7 @@ static void compare(const driver_case *here, const driver_case *there)
         double difference =
             norm_of_difference(driver_row(gpu, "displacement_nm", name),
                                driver_row(cpu, "displacement_nm", name), row, &norm);
-        // fp32 accumulates in fp32, runs partly; all others in fp64.
+        // fp32 accumulates in fp32, partly in runs; all others in fp64.
         bool narrow = strcmp(name, "fp32") == 0 || strcmp(name, "runs") == 0;
         double bound = narrow ? 1e-5 : 1e-12;
         print_message("%s: %.2g of the norm\n", name, difference / norm);
@@ -69,7 +69,7 @@ TEST(a_second_run_has_the_same_bits)
     check_same_digest(first, second);
 }
 
-// Each GPU takes fields and axes of its own, which are added in their order.
+// Each GPU computes its own fields and axes, which are added in order.
 TEST(two_gpus_have_the_bits_of_one)
 {
     static const driver_case by_two = {CONFIG_WAFER_SMALL,
@@ -82,7 +82,7 @@ TEST(two_gpus_have_the_bits_of_one)
     check_same_digest(one, two);
 }
 
-// Storage without an encoder there is coded from a copy of the GPU's rows.
+// Storage without an encoder on the GPU is encoded from a copy of the GPU's rows.
 TEST(host_codecs_take_the_rows_of_the_gpu)
 {
 #define ZFP                                                                                        \
@@ -95,7 +95,7 @@ TEST(host_codecs_take_the_rows_of_the_gpu)
     compare(&here, &there);
 }
 
-// sm_90 or portable, as the device says of itself.
+// sm_90 or portable, as reported by the device.
 TEST(the_file_names_the_kernels)
 {
     bb_device *device = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wafer study through OpenCL against the cpu: the products differ by the order of their sums
-// only. Skipped where there is no such device.
+// Wafer study through OpenCL compared with the cpu: products differ only by the order of their
+// sums. Skipped without such a device.
 #include "core/device/device.h"
 #include "tests/first_device.h"
 #include "tests/sim/driver.h"

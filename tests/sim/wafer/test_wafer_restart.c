@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact restart: from checkpoints of every kind of place a run goes on to the same bits; what does
-// not fit is refused; a run that a signal ends leaves a whole one.
+// Exact restart: from checkpoints at every kind of step a run continues to the same bits;
+// mismatched checkpoints are refused; and a run ended by a signal leaves a complete checkpoint.
 #include "sim/cli/command.h"
 #include "sim/wafer/heat/wafer_heating.h"
 #include "tests/sim/program.h"
@@ -60,8 +60,8 @@ static void resume(const heated *bench, const char *path)
     expect_same(bench, &heating);
 }
 
-// Where a checkpoint stands: before the alignment, a light step of a scored field, of another,
-// dark, exchange, the end.
+// Position of a checkpoint: before the alignment, light step of a scored field, of another field,
+// dark step, exchange, end.
 enum { REST, SCORED, LIGHT, DARK, EXCHANGE, END, KINDS };
 
 static int kind_of(const heated *bench, const char *path)
@@ -85,11 +85,11 @@ static int kind_of(const heated *bench, const char *path)
     return place.wafer == 1 && place.field != 1 && place.step > 0 ? SCORED : LIGHT;
 }
 
-// Checkpoints take their name by this call, which the linker takes before the C library's: each one
-// is kept by a name of its own, as it would be if the run had ended there, and one may end it.
-static int collected = -1; // so many; negative: none is to be
-static int end_in;         // checkpoints until a signal comes; 0: none does
-static int end_by;         // that signal
+// Checkpoints are renamed by this call, which the linker prefers to the C library's. Each
+// checkpoint is kept under its own name, as if the run had ended there, and one may end the run.
+static int collected = -1; // number of checkpoints; negative: none expected
+static int end_in;         // checkpoints until the signal; 0: none
+static int end_by;         // the signal
 
 int rename(const char *source, const char *target)
 {
@@ -105,7 +105,7 @@ int rename(const char *source, const char *target)
     return renamed;
 }
 
-// Heats with a checkpoint after every step; how many are kept.
+// Heats with a checkpoint after every step; returns their number.
 static int collect(const heated *bench)
 {
     bb_restart restart;
@@ -122,7 +122,7 @@ static int collect(const heated *bench)
     return count;
 }
 
-// Up to so many checkpoints of each kind, spread over those that were seen.
+// At most this many checkpoints of each kind, spread over those seen.
 #ifdef BB_SANITIZED
 enum { EACH = 1 }; // six times slower
 #else
@@ -176,7 +176,7 @@ TEST(other_configurations_are_refused)
 {
     static const struct {
         const char *override;
-        const char *differs; // as the message says it; NULL: it fits
+        const char *differs; // expected message; NULL: the checkpoint matches
     } cases[] = {
         {"clamp.exchange_w_per_m2_k=1500.0000001",
          "clamp ('exchange_w_per_m2_k: 1500.0' there, 'exchange_w_per_m2_k: 1500.0000001' here)"},
@@ -227,8 +227,8 @@ static const char *pipelines = SEARCHED;
 static const char *device = "device=cpu";
 static const char *loudness = "-q";
 
-// The command line of the plain study with these pipelines; without an option neither checkpoint
-// nor resumption. The search of a max_loss begins anew.
+// Command line of the plain study with these pipelines; without an option neither checkpoint nor
+// resume. The search of a max_loss starts again.
 static int words(const char *output, const char *option, const char *file, char *list[ARGUMENTS])
 {
     const bool kept = option != NULL && strcmp(option, "--checkpoint") == 0;
@@ -258,7 +258,7 @@ static int words(const char *output, const char *option, const char *file, char 
     return count;
 }
 
-// Runs the command in a child; where `end` is a signal, it comes when the fifth checkpoint stands.
+// Runs the command in a child; if `end` is a signal, it is sent when the fifth checkpoint exists.
 static int call(const char *output, const char *option, const char *file, int end)
 {
     char *list[ARGUMENTS] = {NULL};
@@ -293,7 +293,7 @@ TEST_FULL(the_program_goes_on_after_a_signal)
         int code = call("resumed.h5", "--checkpoint", "state", signals[s]);
         assert_true(code == codes[s]);
         assert_int_equal(access("resumed.h5", F_OK), -1);
-        // Not silently anew: an existing checkpoint is gone on from, or named.
+        // An existing checkpoint is resumed or reported, never silently overwritten.
         assert_int_equal(call("resumed.h5", "--checkpoint", "state", 0), 3);
         assert_int_equal(call("resumed.h5", "--resume", "state", 0), 0);
         autoptr(bb_results) results = read_results("resumed.h5");
@@ -302,7 +302,7 @@ TEST_FULL(the_program_goes_on_after_a_signal)
     }
     assert_int_equal(call("new.h5", "--resume", "missing", 0), 3);
     assert_int_equal(call("whole.h5", "--checkpoint", "whole.h5", 0), 3);
-    // Neither the results nor the study, however they are written.
+    // Neither the results file nor the study is overwritten, however its path is written.
     static const char *const places[] = {"new.h5", "./new.h5", "folder/../new.h5", "here/new.h5"};
     assert_int_equal(system("mkdir folder && ln -s . here"), 0);
     for (size_t r = 0; r < sizeof places / sizeof *places; ++r) {
@@ -319,7 +319,7 @@ static bool has_printed(const char *text)
     return system(command) == 0;
 }
 
-// After the heat the products of every field and axis are kept, and not computed again.
+// After the heat, the products of every field and axis are stored and not computed again.
 TEST_FULL(products_go_on_after_a_field)
 {
     enum { MATRICES = 6 }; // two fields, three axes
@@ -347,8 +347,9 @@ TEST_FULL(products_go_on_after_a_field)
         autoptr(bb_results) results = read_results("resumed.h5");
         check_same_digest(expected, results);
     }
-    // Any number of GPUs has the same bits; other pipelines are computed anew, from the heat on.
-    device = "response.gpus=3"; // of the study's own device, the cpu
+    // Any number of GPUs gives the same bits; other pipelines are recomputed, starting from the
+    // heat.
+    device = "response.gpus=3"; // for the study's device, the cpu
     (void)snprintf(name, sizeof name, "seen-%d", count - 1);
     assert_int_equal(call("gpus.h5", "--resume", name, 0), 0);
     assert_true(has_printed("continuing after 6 of 6"));

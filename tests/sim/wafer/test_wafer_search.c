@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipelines of a wafer study with max_loss: the result is within it, is
-// what a study with that storage computes to the bit, and nothing that was tried is smaller.
+// Pipelines of a wafer study with max_loss: the result satisfies it and is bit-identical to a study
+// with that storage, and no smaller trial was accepted.
 #include "sim/wafer/realtime/wafer_loop.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
@@ -15,7 +15,7 @@
 static const driver_case usual = {
     CONFIG_WAFER_SMALL, {"pipelines=[" REFERENCE FP16 "{name: found, max_loss: 0.03" SUMS "]"}};
 
-static bb_results *searched; // of the usual case
+static bb_results *searched; // default case
 
 static int begin(void)
 {
@@ -27,7 +27,7 @@ static void leave(void)
     bb_results_destroy(&searched);
 }
 
-// The trial that a pipeline's row of the results has to be: accepted, and of the fewest bytes.
+// The trial that must be the pipeline's result: accepted, with the fewest bytes.
 static bb_index find_trial(const bb_results *results, const char *pipeline)
 {
     const bb_dataset *asked = bb_results_find(results, "search/pipeline");
@@ -64,11 +64,11 @@ TEST(the_fewest_bytes_within_max_loss_are_found)
                 price == fmax(driver_number(results, "overlay_error_x_nm", "found"),
                               driver_number(results, "overlay_error_y_nm", "found")));
     assert_true(bytes < 0.183e6); // zfp at a hundredth of the range, by hand
-    // Along eight ladders: six trials of each tolerance, four or five of bits.
+    // Eight ladders: six trials for each tolerance, four or five for bits.
     assert_in_range(bb_results_find(results, "search/trial")->count, 5 * 5 + 2 * 3 + 2 * 4, 42);
 }
 
-// Every number of a study that searches, against one that is told.
+// All results of a study with a search, compared with a study with explicit storage.
 TEST(what_is_found_is_what_it_says_to_the_bit)
 {
     char pipelines[320];
@@ -100,7 +100,7 @@ TEST(what_is_found_is_what_it_says_to_the_bit)
     assert_true(compared > 50);
 }
 
-// Beside one that is met: the study goes on, and the pipeline has no numbers.
+// Next to a satisfied limit: the study continues, and the pipeline has no results.
 TEST(what_nothing_meets_is_recorded)
 {
     autoptr(bb_results) results = driver_results(
@@ -121,7 +121,7 @@ TEST(what_nothing_meets_is_recorded)
     assert_string_equal(driver_text(results, "codec", "loose"), "bfp 4");
 }
 
-// A storage just within max_loss as it is, is beyond it in another draw: more bits are found.
+// A storage just within max_loss in draw 0 exceeds it in another draw: more bits are found.
 TEST(max_loss_is_met_in_every_draw)
 {
     static const char *const format =
@@ -151,7 +151,7 @@ TEST(max_loss_is_met_in_every_draw)
                 driver_number(results, "price_worst", "many"));
 }
 
-// The loss is price_worst: of late corrections the residual, of a lot what its mean leaves.
+// The loss is price_worst: with late corrections the residual, for a lot the rest after its mean.
 TEST(losses_are_those_of_the_results)
 {
 #define LOOSE                                                                                      \
@@ -180,7 +180,7 @@ TEST(losses_are_those_of_the_results)
     }
 }
 
-// A single point has no sigma, so no storage has a loss: nothing is searched.
+// A single point has no sigma, so no storage has a loss and nothing is searched.
 TEST(a_loss_needs_two_points)
 {
     autoptr(bb_results) results = driver_results(
@@ -208,7 +208,7 @@ TEST_FULL(threads_do_not_change_a_bit)
     check_same_digest(one, three);
 }
 
-// The plan knows trials, passes and memory; the loop on a GPU wants to be told a storage.
+// The plan lists trials, passes and memory; the loop on a GPU needs an explicit storage.
 TEST(plans_say_what_is_searched)
 {
     const driver_case told = {CONFIG_WAFER_SMALL,
@@ -240,7 +240,7 @@ TEST(plans_say_what_is_searched)
     bb_plan_release(&plans[1]);
 }
 
-// A search of two ladders and one that finds nothing, with allocations failing in turn.
+// A search of two ladders and one without a result, with allocations failing in turn.
 TEST_FULL(allocations_may_fail_anywhere)
 {
     autoptr(bb_config) config = driver_config(
@@ -252,7 +252,7 @@ TEST_FULL(allocations_may_fail_anywhere)
               "[{codec: float, exponent: 8}, bfp]}" SUMS
               ", {name: never, max_loss: 1e-30, search: {codecs: [e5m2]}" SUMS "]"}));
     bb_log_set_level(BB_LOG_QUIET);
-    bb_threads_stop(); // of the tests before
+    bb_threads_stop(); // from earlier tests
     allocation_walk("search", driver_run_alone, config, 307, 20);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a stream's pipelines must do on every device that they run on.
+// Requirements on the pipelines of a stream, for every device that runs them.
 #ifndef BB_TESTS_LANES_H
 #define BB_TESTS_LANES_H
 
@@ -11,7 +11,7 @@
 
 enum { LANES_PHASES = 7, LANES_DRAWS = 4 };
 
-/// What phases and their reports are of a stream of a study on a device.
+/// Phases and reports of a stream of a study on a device.
 typedef struct lanes_answer {
     bb_index points;
     double *phases; ///< [LANES_PHASES][points]
@@ -23,7 +23,7 @@ static inline void lanes_answer_release(lanes_answer *answer)
     BB_RELEASE(&answer->phases);
 }
 
-// The source's next frames in memory of their own, that the device likes.
+// Next frames of the source, in memory that suits the device.
 static inline void lanes_take(void *source, bb_device *device, bb_live_frames *out)
 {
     autorelease(bb_live_frames) lent = {.device = device};
@@ -45,7 +45,7 @@ static inline void lanes_make(const bb_fringe_study *study, bb_live_lanes *lanes
     check_ok(bb_live_lanes_make(lanes, frames, mask));
 }
 
-// Of frames that are overwritten once their phase is finished.
+// Processes frames that are overwritten once their phase has finished.
 static inline void lanes_finish(bb_live_pipeline *pipeline, bb_index k, bb_live_frames *frames,
                                 lanes_answer *out)
 {
@@ -57,8 +57,8 @@ static inline void lanes_finish(bb_live_pipeline *pipeline, bb_index k, bb_live_
     bb_live_frames_release(frames);
 }
 
-/// Runs the draws of the study's scene in turn through the first pipeline that is not the
-/// reference, so many phases at once. Owner: the caller.
+/// Runs draws of the study's scene in turn through the first pipeline that is not the reference,
+/// with `overlap` phases in flight. Owner: the caller.
 static inline lanes_answer lanes_run(const driver_case *study, bb_index overlap)
 {
     void *source = NULL;
@@ -94,8 +94,8 @@ static inline lanes_answer lanes_run(const driver_case *study, bb_index overlap)
 static const char *const lanes_few = "unwrap={cycles: 4, reweight: 0}",
                          *const lanes_odd = "size={columns: 95, rows: 71}";
 
-/// On "device=...": every phase is the same to the bit however many are on their way at once, and
-/// another than the one before it.
+/// On "device=...": each phase differs from the one before it and has the same bits for any number
+/// of phases in flight.
 static inline void lanes_check_overlap(const char *device)
 {
     const driver_case study = {CONFIG_FRINGE_SMALL, {lanes_few, lanes_odd, device}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames for tests of streams: counts that say which frame and pixel they are of, in the files and
-// the segments that sources read.
+// Frames for tests of streams: counts that identify frame and pixel, in the files and shared memory
+// that sources read.
 #ifndef BB_TESTS_STREAMS_H
 #define BB_TESTS_STREAMS_H
 
@@ -13,14 +13,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/// Pixel (x, y) of frame k, below 256.
+/// Value of pixel (x, y) of frame k, below 256.
 static inline int32_t stream_pixel(int k, int x, int y)
 {
     return (17 * k + 3 * x + 7 * y) % 251;
 }
 
 /// Writes frames of a shape as /frames of an HDF5 file, stored as `type`. Without counts they are
-/// only declared; `bits` of 0: without the attribute.
+/// only declared; with `bits` 0 the attribute is omitted.
 static inline void stream_write_as(hid_t type, const char *path, const int32_t *counts, int frames,
                                    int columns, int rows, double bits)
 {
@@ -44,14 +44,14 @@ static inline void stream_write_as(hid_t type, const char *path, const int32_t *
     assert_true(H5Fclose(file) >= 0);
 }
 
-/// The same of 16-bit integers.
+/// Writes 16-bit integers.
 static inline void stream_write_file(const char *path, const int32_t *counts, int frames,
                                      int columns, int rows, double bits)
 {
     stream_write_as(H5T_STD_U16LE, path, counts, frames, columns, rows, bits);
 }
 
-/// Frames of stream_pixel. Owner: the caller.
+/// Fills frames with stream_pixel. Owner: the caller.
 static inline int32_t *stream_frames(int first, int frames, int columns, int rows)
 {
     int32_t *counts = new_zeros(int32_t, frames * columns * rows);
@@ -80,7 +80,7 @@ static inline void stream_write_pgm(const char *path, const int32_t *counts, int
     assert_int_equal(fclose(file), 0);
 }
 
-/// A camera's side of shared memory.
+/// Writer side of the shared memory.
 typedef struct stream_segment {
     const char *name;
     bb_live_segment_header *header;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The thread that takes frames: newest first where a camera goes on, all where they wait.
+// Tests of the acquisition thread: newest frames first for a camera, all frames for a source that
+// waits.
 #include "core/memory.h"
 #include "sim/fringe/live/live_source.h"
 #include "tests/check.h"
@@ -10,7 +11,7 @@
 
 enum { PHASES = 7 };
 
-// A source whose frames come when a test lets them.
+// Source whose frames arrive when a test allows them.
 static struct {
     pthread_mutex_t lock;
     int allowed, given;
@@ -35,7 +36,7 @@ static int count_given(void)
     return given;
 }
 
-// Waits, but not for ever, until so many were dropped.
+// Waits, with a timeout, until this many phases have been dropped.
 static void expect_dropped(bb_live_acquisition *acquisition, bb_index count)
 {
     for (int try = 0; try < 20000 && bb_live_acquisition_dropped(acquisition) < count; ++try) {
@@ -81,7 +82,7 @@ static bb_live_source_kind source = {.name = "camera",
                                      .close = close_camera,
                                      .read = take_from_camera};
 
-// Phases of one frame from the camera, which wait or not; `held` of them at once.
+// Starts phases of one frame from the camera, waiting or not, with `held` phases in processing.
 static bb_live_acquisition *start(bool waits, double rate_hz, bb_index held)
 {
     const bb_live_request request = {.count = 1};
@@ -91,7 +92,7 @@ static bb_live_acquisition *start(bool waits, double rate_hz, bb_index held)
     return acquisition;
 }
 
-// The next phase, or the event that comes instead.
+// Next phase, or the event that arrives instead.
 static const bb_live_frames *take(bb_live_acquisition *acquisition, bb_live_event *event)
 {
     const bb_live_frames *frames = NULL;
@@ -121,12 +122,12 @@ TEST(frames_that_wait_are_all_taken)
     }
     assert_null(take(acquisition, &event));
     assert_int_equal(event, BB_LIVE_ENDED);
-    assert_int_equal(bb_live_acquisition_dropped(acquisition), 10); // those of the source alone
+    assert_int_equal(bb_live_acquisition_dropped(acquisition), 10); // lost by the source only
     bb_live_acquisition_stop(&acquisition);
     assert_null(acquisition);
 }
 
-// Frames that are worked on stand while others are taken, `held` of them at once.
+// Frames in processing stay unchanged while others are read, up to `held` phases at once.
 TEST(frames_stand_while_they_are_held)
 {
     enum { HELD = 3 };
@@ -137,7 +138,7 @@ TEST(frames_stand_while_they_are_held)
     for (int k = 0; k < PHASES; ++k) {
         held[k] = take(acquisition, &event);
         assert_non_null(held[k]);
-        (void)usleep(2000); // the thread goes on meanwhile
+        (void)usleep(2000); // the thread continues meanwhile
         for (int i = k < HELD ? 0 : k - HELD + 1; i <= k; ++i) {
             assert_int_equal(held[i]->counts[0], i);
         }
@@ -145,7 +146,7 @@ TEST(frames_stand_while_they_are_held)
     bb_live_acquisition_stop(&acquisition);
 }
 
-// A phase of two frames, whose second one is there when the test allows one more.
+// Reads a phase of two frames; the second arrives when the test allows one more.
 static bb_status take_in_parts(void *state, bb_live_frames *frames, bb_live_event *event)
 {
     bb_status status = BB_OK;
@@ -173,7 +174,7 @@ static void allow(int count)
     assert_int_equal(count_given(), count);
 }
 
-// Whatever was taken between its frames, a phase is put together in one place.
+// A phase is assembled in one buffer, whatever is read between its frames.
 TEST(a_phase_may_come_in_parts)
 {
     bb_live_source_kind kind = source;
@@ -186,7 +187,7 @@ TEST(a_phase_may_come_in_parts)
     reset(0, false, false);
     check_ok(bb_live_acquisition_start(&kind, &request, 0.0, 1, &acquisition));
     for (int k = 0; k < PHASES; ++k) {
-        allow(2 * k + 3); // a part of the next one
+        allow(2 * k + 3); // part of the next phase
         check_ok(bb_live_acquisition_wait(acquisition, 10.0, &frames, &event));
         assert_non_null(frames);
         assert_int_equal(frames->counts[0], 2 * k);
@@ -205,12 +206,12 @@ TEST(a_camera_goes_on_and_the_newest_is_taken)
     assert_int_equal(event, BB_LIVE_NOTHING);
     assert_null(frames);
     reset(2, false, false);
-    expect_dropped(acquisition, 1); // both came while nobody took them
+    expect_dropped(acquisition, 1); // both arrived before anything was read
     expect(acquisition, 1);
     pthread_mutex_lock(&camera.lock);
     camera.allowed = PHASES;
     pthread_mutex_unlock(&camera.lock);
-    expect_dropped(acquisition, 1 + 10 + PHASES - 3); // four of five, and ten the source lost
+    expect_dropped(acquisition, 1 + 10 + PHASES - 3); // four of five, and ten lost by the source
     expect(acquisition, PHASES - 1);
     bb_live_acquisition_stop(&acquisition);
 }
@@ -240,7 +241,7 @@ TEST(failures_come_behind_what_was_taken)
     bb_live_acquisition_stop(&acquisition);
 }
 
-// A thread that waits to hand frames over, or for a late release, can be stopped.
+// A thread can be stopped while it waits to publish frames or for a late release.
 TEST(it_stops_at_any_time)
 {
     for (int late = 0; late < 2; ++late) {
@@ -249,7 +250,7 @@ TEST(it_stops_at_any_time)
         for (int try = 0; try < 20000 && count_given() < 2; ++try) {
             (void)usleep(1000);
         }
-        assert_true(count_given() >= 2); // the second one waits
+        assert_true(count_given() >= 2); // the second frame waits
         bb_live_acquisition_stop(&acquisition);
     }
     assert_int_equal(bb_memory_blocks(), 0);

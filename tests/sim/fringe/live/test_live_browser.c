@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page of a stream in headless Chromium, opened as a file: it shows the picture and the
-// numbers, takes new ones without being loaded again, and says no word on its console. Skipped,
-// with a sentence, where there is no Chromium.
+// The page of a stream in headless Chromium, opened as a file: it shows picture and numbers,
+// updates them without a reload, and logs nothing to the console. Skipped with a message if there
+// is no Chromium.
 #include "sim/fringe/live/live_view.h"
 #include "tests/sim/fixture.h"
 
@@ -28,7 +28,7 @@ static bb_live_facts facts_of(bb_index frame, const char *state)
                            .wrong = NAN};
 }
 
-// A tilt of 2 nm a column over 60 columns, and a column without data.
+// A tilt of 2 nm a column over 60 columns, and one column without data.
 static void show(bb_live_view *view, bb_index frame, const char *state)
 {
     static double phase[ROWS * COLUMNS];
@@ -53,7 +53,7 @@ static void expect(const char *text)
     }
 }
 
-// Adds a script that says, after some time, what the page shows.
+// Adds a script that prints the contents of the page after some time.
 static void add_probe(void)
 {
     static const char probe[] =
@@ -78,8 +78,8 @@ TEST(the_page_shows_what_comes)
     check_ok(bb_live_view_open("view", "a <title> & \"more\"", 0.02, &view));
     assert_true(bb_live_view_is_due(view));
     show(view, 5, "running");
-    add_probe();               // the page as it was at phase 5
-    show(view, 17, "running"); // which it has to find out
+    add_probe();               // page at phase 5
+    show(view, 17, "running"); // the script must find this update
     assert_int_equal(system(CHROMIUM "--virtual-time-budget=6000 --window-size=500,900 --dump-dom "
                                      "file://$PWD/view/probe.html > dom 2> log"),
                      0);
@@ -98,15 +98,15 @@ TEST(the_page_shows_what_comes)
 TEST(it_stays_when_the_stream_is_over)
 {
     bb_live_view *view = NULL;
-    check_ok(bb_live_view_open("view", "again", 0.02, &view)); // the folder is there
+    check_ok(bb_live_view_open("view", "again", 0.02, &view)); // the folder exists
     show(view, 2, "running");
     const bb_live_facts facts = facts_of(3, "ended");
-    check_ok(bb_live_view_show(view, 0, 0, NULL, &facts)); // the picture stays
+    check_ok(bb_live_view_show(view, 0, 0, NULL, &facts)); // picture unchanged
     read_page("view/index.html");
     expect("id=\"state\">ended<");
     expect("id=\"pixels\">60 x 40<");
     expect("id=\"rms\">34.1 nm<");
-    assert_int_equal(system("ls view | grep -c part"), 256); // none
+    assert_int_equal(system("ls view | grep -c part"), 256); // no console output
     bb_live_view_close(&view);
     assert_null(view);
 }

@@ -6,7 +6,7 @@
 
 enum { FRAMES = 4, COLUMNS = 3, ROWS = 2, POINTS = COLUMNS * ROWS, VALUES = FRAMES * POINTS };
 
-// Frames of pixels of 32 bits with a sign, the last of which is `last`, others 7.
+// Writes frames of signed 32-bit pixels: the last is `last`, others are 7.
 static void put_signed_file(const char *path, int32_t last)
 {
     int32_t values[VALUES];
@@ -32,7 +32,7 @@ TEST(all_of_16_bits_is_read_and_no_more)
     check_ok(read_last(counts));
     assert_int_equal(counts[0], 7);
     assert_int_equal(counts[2 * POINTS - 1], 65535);
-    put_signed_file("signed.h5", 65536); // the library would make 65535 of it, and 0 of the next
+    put_signed_file("signed.h5", 65536); // the library would clip these to 65535 and 0
     check_fails(read_last(counts), BB_INVALID,
                 "frame 3 has a pixel above 65535, expected 0..65535 for a camera of 16 bits");
     put_signed_file("signed.h5", -1);

@@ -8,7 +8,7 @@ TEST(phases_do_not_depend_on_how_many_are_on_their_way)
     lanes_check_overlap("device=cuda");
 }
 
-// Three at once, as is usual there: all are taken and right.
+// With three phases in flight, the default there, all phases are processed and correct.
 TEST(a_stream_overlaps)
 {
     const bb_live_options options = {.frames = 201, .rate_hz = NAN, .patience_s = 20.0};

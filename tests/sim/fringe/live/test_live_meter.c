@@ -37,7 +37,7 @@ TEST(a_line_is_about_what_came_since_the_last)
     assert_true(count == 0 && isnan(found.p50));
 }
 
-// Beyond its room the first go; the greatest of all stays known.
+// A full ring drops the first latencies; the overall maximum stays known.
 TEST(the_last_ones_are_kept)
 {
     autorelease(bb_live_meter) meter = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The PNG, taken apart by what its format says.
+// Decodes the PNG according to its format.
 #include "core/memory.h"
 #include "sim/fringe/live/live_view.h"
 #include "tests/check.h"
@@ -12,7 +12,7 @@ static uint32_t number_at(const unsigned char *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-// Bit by bit, as the standard defines it.
+// CRC bit by bit, as defined in the standard.
 static uint32_t checksum(const unsigned char *bytes, size_t length)
 {
     uint32_t sum = 0xFFFFFFFFU;
@@ -23,7 +23,7 @@ static uint32_t checksum(const unsigned char *bytes, size_t length)
     return ~sum;
 }
 
-// The first chunk of a name; every chunk's checksum is held on the way.
+// Finds the first chunk of a name and checks the checksums on the way.
 static const unsigned char *find_chunk(const unsigned char *png, bb_index bytes, const char *name,
                                        size_t *length)
 {
@@ -43,7 +43,7 @@ static const unsigned char *find_chunk(const unsigned char *png, bb_index bytes,
     return found;
 }
 
-// The bytes of stored blocks of a picture, held to Adler's sum. Owner: the caller.
+// Bytes of a picture's stored blocks, checked against Adler-32. Owner: the caller.
 static unsigned char *unpack(const unsigned char *png, bb_index png_bytes, size_t *out)
 {
     size_t place = 2, length = 0;
@@ -115,9 +115,9 @@ TEST(large_maps_are_thinned)
     fill_array(values, COLUMNS * ROWS, i, i % COLUMNS % 255);
     check_ok(bb_live_view_draw(COLUMNS, ROWS, values, 0.0, 255.0, &png, &bytes));
     const unsigned char *head = find_chunk(png, bytes, "IHDR", &length);
-    assert_true(number_at(head) == 684 && number_at(head + 4) == 234); // every third
+    assert_true(number_at(head) == 684 && number_at(head + 4) == 234); // every third pixel
     unsigned char *lines = unpack(png, bytes, &size);
-    assert_int_equal(size, 685 * 234); // three blocks
+    assert_int_equal(size, 685 * 234); // three deflate blocks
     for (int x = 0; x < 684; ++x) {
         assert_int_equal(lines[685 * 233 + 1 + x], 3 * x % 255);
     }

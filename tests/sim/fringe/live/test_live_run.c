@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams end to end, through the driver in this process, so that kernels are compiled once.
+// Streams end to end, through the driver in this process, so that kernels are compiled only once.
 #include "core/interrupt.h"
 #include "physics/fringe/interferogram.h"
 #include "sim/fringe/fringe_experiment.h"
 #include "sim/fringe/fringe_study.h"
 #include "sim/input/hdf5_library.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h" // needs the ones above
+#include "tests/sim/fixture.h" // needs the headers above
 #include "tests/sim/fringe/live/streams.h"
 
 #include <pthread.h>
@@ -44,7 +44,7 @@ done:
     return status;
 }
 
-// Results of a stream that succeeds. Owner: the caller.
+// Results of a successful stream. Owner: the caller.
 static bb_results *stream(const driver_case *study, const bb_live_options *options)
 {
     bb_results *results = NULL;
@@ -52,7 +52,7 @@ static bb_results *stream(const driver_case *study, const bb_live_options *optio
     return results;
 }
 
-// A phase at a time, and several.
+// Runs with one phase in flight, and with several.
 static const bb_index overlaps[] = {1, 3};
 enum { OVERLAPS = sizeof overlaps / sizeof overlaps[0] };
 
@@ -61,7 +61,7 @@ static double number(const bb_results *results, const char *name, bb_index place
     return dataset_in(results, "live", name)->numbers[place];
 }
 
-// What the small study's camera stores of a draw: [4][ROWS][COLUMNS], 10 bits.
+// Counts of the small study's camera for a draw: [4][ROWS][COLUMNS], 10 bits.
 static int32_t *make_counts(bb_index draw)
 {
     int32_t *counts = new_zeros(int32_t, 4 * POINTS);
@@ -105,7 +105,7 @@ TEST(the_scene_is_unwrapped_rightly)
     assert_non_null(strstr(bb_text_string(&table), "fp16-u"));
 }
 
-// Of a surface that a window of seven pixels resolves.
+// Surface that a window of seven pixels resolves.
 TEST_FULL(a_carrier_is_a_stream_too)
 {
     const bb_live_options options = usual(NULL, 3);
@@ -133,13 +133,13 @@ TEST(a_file_ends_with_its_last_whole_phase)
     autoptr(bb_results) results = stream(&study, &options);
     assert_true(number(results, "phases", 0) == 2.0);
     assert_true(number(results, "dropped", 0) == 0.0);
-    assert_true(number(results, "scored", 0) == 0.0); // nobody knows the truth
+    assert_true(number(results, "scored", 0) == 0.0); // no truth is known
     options = usual("loop:frames.h5", 7);
     autoptr(bb_results) endless = stream(&study, &options);
     assert_true(number(endless, "phases", 0) == 7.0);
 }
 
-// The last phase, as its page shows it; owner: the caller.
+// Last phase, as shown on its page. Owner: the caller.
 static char *read_picture(const char *path, size_t *length)
 {
     char *bytes = new_zeros(char, 1 << 20);
@@ -150,7 +150,7 @@ static char *read_picture(const char *path, size_t *length)
     return bytes;
 }
 
-// Whichever phase is the last one, and whether the file or the number of phases ends the stream.
+// Either phase may be the last, and the end of the file or the number of phases ends the stream.
 TEST_FULL(phases_in_flight_change_no_result)
 {
     enum { DRAWS = 5, MOST = 4 };
@@ -184,11 +184,12 @@ TEST_FULL(phases_in_flight_change_no_result)
     }
 }
 
-// The truth of a draw is held to the phase of that draw: their noise is strong enough to tell.
+// The phase of a draw is compared with the truth of that draw: the noise is strong enough to
+// distinguish draws.
 TEST(each_phase_has_its_own_truth)
 {
     const driver_case study = {CONFIG, {FEW, "surface.noise_rad=1.5"}};
-    double wrong = NAN; // of the first phase alone
+    double wrong = NAN; // first phase only
     for (int i = -1; i < OVERLAPS; ++i) {
         bb_live_options options = usual(NULL, i < 0 ? 1 : 5);
         options.overlap = i < 0 ? 1 : overlaps[i];
@@ -196,13 +197,13 @@ TEST(each_phase_has_its_own_truth)
         if (i < 0) {
             wrong = number(results, "wrong_points", 0);
             assert_true(wrong > 0.0);
-        } else if (number(results, "scored", 0) == 1.0) { // one a second
+        } else if (number(results, "scored", 0) == 1.0) { // one per second
             assert_true(number(results, "wrong_points", 0) == wrong);
         }
     }
 }
 
-// Four frames of a tilt, of any shape; dark at an amplitude of 0.
+// Four frames of a tilt in any shape; dark if the amplitude is 0.
 static void put_tilt(const char *path, int columns, int rows, int amplitude)
 {
     autofree int32_t *counts = new_zeros(int32_t, 4 * columns * rows);
@@ -235,7 +236,7 @@ TEST(frames_may_change_their_size_and_be_broken)
     }
 }
 
-// Without fringes there is no mask: the next phase may have some.
+// Frames without fringes give no mask; the next phase may have fringes.
 TEST(dark_phases_are_dropped)
 {
     const driver_case study = {CONFIG, {FEW, "pupil={kind: rectangle}"}};
@@ -274,7 +275,7 @@ TEST(an_error_comes_behind_the_summary)
     autofree int32_t *counts = make_counts(0);
     autofree int32_t *repeated = new_zeros(int32_t, 8 * POINTS);
     memcpy(repeated, counts, (size_t)4 * POINTS * sizeof *counts);
-    repeated[7 * POINTS] = 5000; // beyond 10 bits
+    repeated[7 * POINTS] = 5000; // above 10 bits
     stream_write_file("broken.h5", repeated, 8, COLUMNS, ROWS, 10.0);
     for (int i = 0; i < OVERLAPS; ++i) {
         options.overlap = overlaps[i];
@@ -304,11 +305,11 @@ TEST(a_stream_that_stalls_ends_when_patience_does)
 }
 
 typedef struct later {
-    const char *waits_for; // file of the page that says how far the stream is
-    const char *puts;      // file that appears then; NULL: the stream is interrupted
+    const char *waits_for; // file of the page that shows the progress
+    const char *puts;      // file to create then; NULL: interrupts the stream
 } later;
 
-// Does something once a page has shown a phase.
+// Acts once a page has shown a phase.
 static void *act_later(void *context)
 {
     const later *task = context;
@@ -376,7 +377,7 @@ static void *write_frames(void *context)
     return NULL;
 }
 
-// Every phase was processed or counted as dropped, but for those before the stream was ready.
+// Every phase was processed or counted as dropped, except those before the stream was ready.
 TEST(a_camera_is_not_waited_for)
 {
     char source[80];
@@ -416,7 +417,7 @@ TEST(what_cannot_be_streamed_is_refused)
     const driver_case measured = {CONFIG, {FEW, "input={file: frames.h5, dataset: /frames}"}};
     check_fails(run_stream(&measured, &options, &results, NULL), BB_INVALID,
                 "input.file = 'frames.h5' and no synthetic scene: give a stream with --source");
-    options = usual("file:frames.h5", 1); // of a test before
+    options = usual("file:frames.h5", 1); // from an earlier test
     check_ok(run_stream(&measured, &options, &results, NULL));
     assert_true(number(results, "columns", 0) == COLUMNS);
     bb_results_destroy(&results);

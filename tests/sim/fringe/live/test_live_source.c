@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where frames come from: what each source gives, and what it does with less.
+// Frames of each source, also with incomplete or damaged input.
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/fringe/live/live_source.h"
@@ -51,7 +51,7 @@ static bb_status open_status(const bb_live_source_kind *kind, const char *place)
     return status;
 }
 
-// The next event; frames are those from `first` on.
+// Checks the next event; frames start at `first`.
 static void expect_frames(feed *opened, int first, bb_index columns, bb_index rows)
 {
     const bb_live_frames *frames = &opened->frames;
@@ -75,7 +75,7 @@ static void expect_event(feed *opened, bb_live_event expected)
     assert_int_equal(event, expected);
 }
 
-// Nothing is taken, and the message has a text.
+// Nothing is read, and the message has a text.
 static void expect_left_out(feed *opened, const char *text)
 {
     expect_event(opened, BB_LIVE_NOTHING);
@@ -123,7 +123,7 @@ TEST(sources_are_named)
 
 TEST(a_file_is_played_once_or_in_a_loop)
 {
-    put_file("a.h5", 0, 10, 7, 5, 12.0); // the last two make no phase
+    put_file("a.h5", 0, 10, 7, 5, 12.0); // the last two frames form no phase
     autocall(close_feed) feed opened = open_feed(&bb_live_file, "a.h5");
     expect_frames(&opened, 0, 7, 5);
     assert_int_equal(opened.frames.bits, 12);
@@ -144,7 +144,7 @@ TEST(files_that_are_no_frames_are_refused)
     put_file("few.h5", 0, 3, 7, 5, 0.0);
     check_fails(open_status(&bb_live_file, "few.h5"), BB_INVALID,
                 "'few.h5' has 3 frames, expected at least 4 for a phase");
-    put_file("narrow.h5", 0, 4, 7, 5, 5.0); // pixels of up to 250
+    put_file("narrow.h5", 0, 4, 7, 5, 5.0); // pixels up to 250
     check_fails(open_status(&bb_live_file, "narrow.h5"), BB_INVALID,
                 "expected 0..31 for a camera of 5 bits");
     put_file("odd.h5", 0, 4, 7, 5, 17.0);
@@ -156,7 +156,7 @@ TEST(files_that_are_no_frames_are_refused)
     assert_int_equal(opened.frames.bits, 16);
     close_feed(&opened);
     autofree int32_t *counts = stream_frames(0, 8, 7, 5);
-    counts[200] = 300; // of the second phase: found when it comes
+    counts[200] = 300; // in the second phase: found when it is read
     stream_write_file("late.h5", counts, 8, 7, 5, 8.0);
     opened = open_feed(&bb_live_file, "late.h5");
     expect_frames(&opened, 0, 7, 5);
@@ -169,9 +169,9 @@ TEST(a_folder_is_read_by_name)
     assert_int_equal(mkdir("in", 0777), 0);
     autocall(close_feed) feed opened = open_feed(&bb_live_directory, "in");
     expect_event(&opened, BB_LIVE_NOTHING);
-    put_pgm("in/b.pgm", 2, 2, 6, 4, 255); // the second half of a phase
+    put_pgm("in/b.pgm", 2, 2, 6, 4, 255); // second half of a phase
     put_file("in/a.h5", 0, 2, 6, 4, 8.0);
-    put_pgm("in/c.pgm.part", 0, 4, 6, 4, 255); // not yet there
+    put_pgm("in/c.pgm.part", 0, 4, 6, 4, 255); // not written yet
     expect_frames(&opened, 0, 6, 4);
     assert_int_equal(opened.frames.bits, 8);
     expect_event(&opened, BB_LIVE_NOTHING);
@@ -179,15 +179,16 @@ TEST(a_folder_is_read_by_name)
     expect_frames(&opened, 8, 6, 4);
     assert_int_equal(opened.frames.bits, 10);
     expect_frames(&opened, 12, 6, 4);
-    put_pgm("in/e.pgm", 20, 4, 3, 8, 255); // another size: the frame before it goes
+    put_pgm("in/e.pgm", 20, 4, 3, 8, 255); // another size: drops the frame before it
     expect_frames(&opened, 20, 3, 8);
-    put_pgm("in/a2.pgm", 0, 4, 3, 8, 255); // behind what was read
+    put_pgm("in/a2.pgm", 0, 4, 3, 8, 255); // sorted before the last name
     write_text("in/end", "");
     expect_event(&opened, BB_LIVE_ENDED);
     check_fails(open_status(&bb_live_directory, "away"), BB_IO, "cannot open folder 'away'");
 }
 
-// Frames of stream_pixel in a FITS file of `bytes` a pixel; `cards` are put before its end.
+// Writes frames of stream_pixel to a FITS file with `bytes` per pixel; `cards` go before the END
+// card.
 static void put_fits(const char *path, int first, int frames, int columns, int rows, int bytes,
                      const char *const cards[])
 {
@@ -237,7 +238,7 @@ TEST(fits_files_are_frames_too)
     assert_int_equal(opened.frames.bits, 12);
     for (int k = 0; k < 4; ++k) {
         char path[32];
-        // By its first bytes, whatever it is called.
+        // FITS is identified by its first bytes, whatever the name.
         (void)snprintf(path, sizeof path, "fits/c%d.%s", k,
                        k == 0   ? "h5"
                        : k == 1 ? "pgm"
@@ -261,7 +262,7 @@ TEST(fits_files_are_frames_too)
     }
 }
 
-// The word of a sum as FITS forms it, by division: bytes stand for powers of 256 modulo 2^32 - 1.
+// FITS checksum by division: bytes weighted with powers of 256 modulo 2^32 - 1.
 static uint64_t sum_of(const char *path, long first, long last)
 {
     uint64_t sum = 0;
@@ -285,7 +286,7 @@ TEST(fits_files_are_held_to_blank_and_checksums)
                                                        NULL};
     assert_int_equal(mkdir("held", 0777), 0);
     autocall(close_feed) feed opened = open_feed(&bb_live_directory, "held");
-    for (int bytes = 1; bytes <= 2; ++bytes) { // BLANK is of numbers as they are stored
+    for (int bytes = 1; bytes <= 2; ++bytes) { // BLANK is compared with stored numbers
         (void)snprintf(blank, sizeof blank, "BLANK   = %20d",
                        stream_pixel(2, 3, 1) - (bytes == 2 ? 32768 : 0));
         put_fits(bytes == 1 ? "held/a.fits" : "held/a2.fits", 2, 4, 6, 4, bytes,
@@ -313,7 +314,7 @@ TEST(fits_files_are_held_to_blank_and_checksums)
     put_fits("held/e.fits", 0, 4, 6, 4, 1, sums);
     expect_left_out(&opened, "header and data do not match its CHECKSUM");
 #ifdef BB_HAVE_CFITSIO
-    fitsfile *file = NULL; // checksums by another program
+    fitsfile *file = NULL; // checksums from another program
     int code = 0;
     put_fits("f.fits", 0, 4, 6, 4, 1, (const char *const[]){NULL});
     assert_int_equal(truncate("f.fits", 2L * HEAD), 0);
@@ -348,13 +349,13 @@ TEST(what_cannot_be_read_is_left_out)
     write_text("bad/t.h5", "no HDF5");
     expect_event(&opened, BB_LIVE_NOTHING);
     put_pgm("bad/u.pgm", 0, 1, 6, 4, 255);
-    put_pgm("bad/u.pgm", 0, 1, 4, 6, 255); // two shapes in a file
+    put_pgm("bad/u.pgm", 0, 1, 4, 6, 255); // two shapes in one file
     expect_event(&opened, BB_LIVE_NOTHING);
     put_pgm("bad/v.pgm", 4, 4, 6, 4, 255);
     expect_frames(&opened, 4, 6, 4);
 }
 
-// Files of any number of frames, and with blanks at their end.
+// Files with any number of frames, also with blanks at their end.
 TEST(long_files_are_taken_phase_after_phase)
 {
     static const char *const none[] = {NULL};
@@ -374,7 +375,8 @@ TEST(long_files_are_taken_phase_after_phase)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-// Nobody waits for a FIFO's writer, or takes the memory that a small file asks for.
+// A FIFO without a writer does not block, and a small file with a large declared size allocates no
+// memory.
 TEST(what_declares_or_waits_is_left_out)
 {
     static const char *const fifos[] = {"wait/a.pgm", "wait/b.fits", "wait/c.h5"};
@@ -388,19 +390,19 @@ TEST(what_declares_or_waits_is_left_out)
         assert_non_null(strstr(bb_status_message(), fifos[i]));
     }
     autofree int32_t *counts = stream_frames(0, 24, 6, 4);
-    counts[23 * 24] = 300; // behind what is read before
+    counts[23 * 24] = 300; // sorted before names already read
     stream_write_file("wait/c2.h5", counts, 24, 6, 4, 8.0);
     counts[15 * 24] = 300;
     stream_write_file("wait/c3.h5", counts, 24, 6, 4, 8.0);
     for (int first = 0; first < 20; first += 4) {
         expect_frames(&opened, first, 6, 4);
     }
-    expect_event(&opened, BB_LIVE_NOTHING); // nor any of c3
+    expect_event(&opened, BB_LIVE_NOTHING); // nor any frame of c3
     assert_non_null(strstr(bb_status_message(), "frame 15 has a pixel of 300"));
     stream_write_as(H5T_STD_U8LE, "wait/d.h5", NULL, 16, 16384, 16384, 0.0);
     expect_left_out(&opened, "declares 4294967296 bytes");
     write_text("wait/e.pgm", "P5\n16384 16384\n255\n1");
-    bb_memory_fail_at(1); // no memory is asked for
+    bb_memory_fail_at(1); // no memory is allocated
     expect_event(&opened, BB_LIVE_NOTHING);
     bb_memory_fail_at(0);
     assert_non_null(strstr(bb_status_message(), "ends after 1 of 268435456 bytes"));
@@ -415,7 +417,7 @@ static void *take_wrong_file(void *context)
     return NULL;
 }
 
-// HDF5 prints of each thread's errors unless that thread tells it not to.
+// HDF5 prints each thread's errors unless that thread turns it off.
 TEST(hdf5_says_nothing_of_its_own)
 {
     bb_live_event event = BB_LIVE_READ;
@@ -452,10 +454,10 @@ TEST(shared_memory_gives_the_newest_phase)
     assert_int_equal(opened.frames.bits, 12);
     assert_int_equal(opened.frames.lost, 0);
     expect_event(&opened, BB_LIVE_NOTHING);
-    put_segment(&camera, 5, 12); // to frame 16: phases 4 and 8 are gone by
+    put_segment(&camera, 5, 12); // up to frame 16: phases 4 and 8 are overwritten
     expect_frames(&opened, 12, 6, 5);
     assert_int_equal(opened.frames.lost, 2);
-    // Frame 21 is being written where 12 stood, so phase 12 to 15 is safe and 16 to 19 as well.
+    // Frame 21 is being written to the slot of 12, so phases 12 to 15 and 16 to 19 are intact.
     put_segment(&camera, 17, 3);
     expect_frames(&opened, 16, 6, 5);
     atomic_store(&camera.header->ended, 1);
@@ -488,7 +490,7 @@ TEST(a_camera_may_change_its_size)
     put_segment(&fresh, 30, 4);
     expect_frames(&opened, 0, 6, 5);
     assert_int_equal(opened.frames.bits, 8);
-    expect_event(&opened, BB_LIVE_NOTHING); // it changes over
+    expect_event(&opened, BB_LIVE_NOTHING); // switches to the new segment
     expect_frames(&opened, 30, 3, 9);
     assert_int_equal(opened.frames.bits, 16);
     (void)munmap(old.header, old.length);
@@ -499,7 +501,7 @@ TEST(hostile_segments_are_refused)
     check_fails(open_status(&bb_live_segment, "/bb-nobody-has-this"), BB_IO, "cannot open shared");
     autocall(stream_segment_remove) stream_segment camera =
         stream_segment_make(segment_name, 6, 5, 8, 8);
-    camera.header->slots = 9; // more than it holds
+    camera.header->slots = 9; // more slots than fit
     check_fails(open_status(&bb_live_segment, segment_name), BB_INVALID, "has 9 slots");
     camera.header->slots = 7;
     check_fails(open_status(&bb_live_segment, segment_name), BB_INVALID,
@@ -513,12 +515,12 @@ TEST(hostile_segments_are_refused)
     camera.header->version = 1;
     autocall(close_feed) feed opened = open_feed(&bb_live_segment, segment_name);
     put_segment(&camera, 0, 4);
-    camera.header->columns = 4000; // after it was opened: the copy counts
+    camera.header->columns = 4000; // after opening: the reader uses its copy
     expect_frames(&opened, 0, 6, 5);
     camera.header->columns = 6;
     put_segment(&camera, 4, 4);
     const int file = shm_open(segment_name, O_RDWR, 0);
-    for (off_t length = 80; length >= 0; length -= 80) { // what is cut is not read, nor nothing
+    for (off_t length = 80; length >= 0; length -= 80) { // nothing truncated is read
         assert_int_equal(ftruncate(file, length), 0);
         expect_event(&opened, BB_LIVE_NOTHING);
         check_fails(open_status(&bb_live_segment, segment_name), BB_INVALID, "shared memory");
@@ -546,11 +548,11 @@ TEST(shapes_are_held)
     bb_live_frames_share(&frames, &others);
     assert_ptr_equal(frames.counts, others.counts);
     assert_int_equal(frames.columns, 8);
-    check_ok(bb_live_frames_shape(&frames, 1, 2, 2)); // in memory of its own
+    check_ok(bb_live_frames_shape(&frames, 1, 2, 2)); // in its own memory
     assert_ptr_not_equal(frames.counts, others.counts);
     bb_live_frames_share(&frames, &others);
     bb_live_frames_release(&frames);
-    others.counts[4 * 8 * 8 - 1] = 1; // it is still there
+    others.counts[4 * 8 * 8 - 1] = 1; // still mapped
     bb_live_frames_release(&others);
     assert_int_equal(bb_memory_blocks(), 0);
 }
@@ -559,7 +561,7 @@ static int begin(void)
 {
     bb_log_set_level(BB_LOG_SILENT);
     (void)snprintf(segment_name, sizeof segment_name, "/bb-live-%ld", (long)getpid());
-    return fixture_start_hdf5(); // before the first file of the test's own
+    return fixture_start_hdf5(); // before the first file of this test
 }
 
 TEST_GROUP(.begin = begin, .has_folder = true);

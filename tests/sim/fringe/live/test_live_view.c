@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files of a stream's page: made anew, whatever others put into the folder.
+// Files of a stream's page: created anew, whatever the folder contains.
 #include "sim/fringe/live/live_view.h"
 #include "tests/sim/fixture.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-// A link or FIFO under the page's name, or under that of a part of it, is not written through.
+// Neither a link nor a FIFO with the name of the page or of its temporary file is written through.
 TEST(pages_are_made_anew)
 {
     struct stat about;
@@ -29,7 +29,7 @@ TEST(pages_are_made_anew)
     assert_true(S_ISREG(about.st_mode));
     assert_int_equal(lstat("view/state.js", &about), 0);
     assert_true(S_ISREG(about.st_mode));
-    assert_int_equal(system("ls -A view | grep -c '^[.]'"), 256); // no part is left
+    assert_int_equal(system("ls -A view | grep -c '^[.]'"), 256); // no temporary file is left
 }
 
 TEST_GROUP(.has_folder = true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The heating of a wafer study: autocall(drop) heated scene; heat(&study, &scene).
+// Heating of a wafer study: autocall(drop) heated scene; heat(&study, &scene).
 #ifndef BB_TESTS_SIM_WAFER_HEATED_H
 #define BB_TESTS_SIM_WAFER_HEATED_H
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hood, ring and Crank-Nicolson in the heat of a wafer study: a closed form, and energy that is
-// accounted for wherever it goes.
+// Hood, ring and Crank-Nicolson in the heat of a wafer study: a closed form and energy balances.
 #include "sim/wafer/heat/wafer_heating.h"
 #include "sim/wafer/wafer_study.h"
 #include "tests/sim/driver.h"
@@ -17,8 +16,8 @@ static bb_wafer_problem *problem_of(const driver_case *study, bb_config **config
     return problem;
 }
 
-// No dose and no clamp under a hood that is larger than the wafer: every node goes to the hood's
-// temperature by the same factor a step.
+// No dose and no clamp under a hood larger than the wafer: every node approaches the hood's
+// temperature by the same factor per step.
 TEST(a_wide_hood_warms_the_wafer_evenly)
 {
     static const char *const steppings[] = {"mesh.stepping=explicit",
@@ -51,8 +50,8 @@ TEST(a_wide_hood_warms_the_wafer_evenly)
     }
 }
 
-// Partial fields at the edge, ring and hood, explicit and implicit, also with a step far over the
-// explicit limit: the ledger closes to rounding, and every joule of the dose has a place.
+// Partial fields at the edge, ring and hood, explicit and implicit steps, also far above the
+// explicit limit: the ledger closes to rounding, and the whole dose is accounted for.
 TEST_FULL(energy_is_accounted_for_everywhere)
 {
     static const driver_case cases[] = {
@@ -94,8 +93,8 @@ TEST_FULL(energy_is_accounted_for_everywhere)
     }
 }
 
-// What of the dose goes to the wafer does not depend on the ring; without gap exchange neither do
-// its temperatures.
+// The dose on the wafer does not depend on the ring; without gap exchange neither do its
+// temperatures.
 TEST(a_ring_apart_leaves_the_wafer_alone)
 {
     static const driver_case cases[] = {
@@ -131,7 +130,7 @@ static double entry(const bb_results *results, const char *name, bb_index exposu
     return dataset->numbers[exposure];
 }
 
-// What stands in the file balances by itself, exposure by exposure.
+// The balance in the file closes exposure by exposure.
 TEST(the_ledger_is_published_by_exposure)
 {
     autoptr(bb_config) config = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The heating that all pipelines of a wafer study share: its energy is accounted for at every
-// exposure, it is linear in the dose, and what it keeps does not depend on what else is scored.
+// Heating shared by all pipelines of a wafer study: energy balances at every exposure, linearity in
+// the dose, and stored inputs that do not depend on the other scored fields.
 #include "tests/sim/wafer/heat/heated.h"
 
 // Energy of one whole field, J: dose times area.
@@ -28,7 +28,7 @@ TEST(every_exposure_has_its_dose)
     }
 }
 
-// Forward Euler: halving the substep halves the error of the temperatures; heat is kept.
+// Forward Euler: halving the substep halves the temperature errors; heat is conserved.
 TEST(substeps_converge_to_first_order)
 {
     static const char *const substeps[] = {"mesh.substeps=1", "mesh.substeps=2", "mesh.substeps=4",
@@ -52,7 +52,7 @@ TEST(substeps_converge_to_first_order)
         }
     }
     print_message("errors %.2e %.2e %.2e K\n", errors[0], errors[1], errors[2]);
-    // Against 32 substeps the errors stand as 31 : 15 : 7.
+    // Against 32 substeps the errors have the ratio 31 : 15 : 7.
     check_relative(errors[0] / errors[1], 31.0 / 15.0, 0.1);
     check_relative(errors[1] / errors[2], 15.0 / 7.0, 0.1);
     for (int s = 0; s < 4; ++s) {
@@ -65,7 +65,7 @@ TEST_FULL(energy_is_accounted_for)
     static const driver_case cases[] = {
         {BB_SOURCE_DIR "/configs/wafer/quick.yaml", {NULL}},
         {CONFIG_WAFER_SMALL, {"scan.fields=[50]"}},
-        // No way to the clamp, and none to the water.
+        // No exchange with the clamp or the water.
         {CONFIG_WAFER_SMALL, {"clamp.exchange_w_per_m2_k=0.0"}},
         {CONFIG_WAFER_SMALL, {"clamp.water_exchange_w_per_m2_k=0.0"}},
     };
@@ -79,7 +79,7 @@ TEST_FULL(energy_is_accounted_for)
             const bb_ledger *ledger = &scene.heating.ledgers[f];
             worst = fmax(worst, fabs(scene.heating.imbalance[f]));
             assert_true(fabs(scene.heating.imbalance[f]) < 1e-12);
-            // What falls beside the wafer is known, the rest is put in.
+            // The dose outside the wafer is known; the rest is deposited.
             clipped += scene.heating.clipped_joules[f];
             assert_true(scene.heating.clipped_joules[f] >= 0.0);
             check_relative(ledger->deposited + clipped, (double)(f + 1) * per_field, 1e-10);
@@ -110,7 +110,7 @@ TEST(heating_is_linear_in_the_dose)
     assert_true(peak > 0.01 && peak < 1.0); // K, of 30 mJ/cm2 in 775 um of silicon: 0.23 at most
 }
 
-// Temperatures of a scored field are those of the wafer then, whichever fields are scored.
+// Temperatures of a scored field do not depend on the set of scored fields.
 TEST(scored_fields_do_not_disturb)
 {
     autocall(drop) heated a;
@@ -127,11 +127,11 @@ TEST(scored_fields_do_not_disturb)
     assert_memory_equal(a.heating.ledgers, b.heating.ledgers, 3 * sizeof *a.heating.ledgers);
 }
 
-// The first light step starts from a cold wafer: its input is half of what stands at its end, which
-// holds all heat put in so far. Heat in cells: sum of S times area times heat capacity.
+// The first light step starts from a cold wafer: its input is half of the state at its end, which
+// has all heat deposited so far. Heat in cells: sum of S times area times heat capacity.
 TEST(inputs_are_means_over_a_step)
 {
-    // No exchange, so that all heat stays in the wafer; a field that is whole.
+    // Without exchange all heat stays in the wafer; a full field.
     autocall(drop) heated scene;
     heat(CASE(CONFIG_WAFER_SMALL,
               {"clamp.exchange_w_per_m2_k=0.0", "scan.usable_radius_mm=40.0", "scan.fields=[0]"}),
@@ -151,7 +151,7 @@ TEST(inputs_are_means_over_a_step)
         assert_true(joules > before && joules < total);
         before = joules;
     }
-    // Halfway through the last step all but the last tail of the slit is in.
+    // Halfway through the last step all dose except the tail of the slit is deposited.
     check_relative(before, total, 1e-2);
 }
 

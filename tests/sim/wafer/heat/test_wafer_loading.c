@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wafers in a row: the ledger closes over all of them, the first is as if alone, what the clamp
-// keeps is what the next one meets, and probes follow it all.
+// Consecutive wafers: the ledger closes over all of them, the first equals a single wafer, the
+// clamp passes its heat to the next wafer, and probes record everything.
 #include "tests/sim/wafer/heat/heated.h"
 
 #define THREE_FIELDS "scan.order=given", "scan.sequence=[50, 49, 48]", "scan.fields=[2]"
@@ -58,7 +58,7 @@ TEST_FULL(the_ledger_closes_over_wafers)
     }
 }
 
-// Temperatures and balance of the first wafer are those of a lone one, bit for bit.
+// Temperatures and balance of the first wafer equal those of a single one, bit for bit.
 TEST(the_first_wafer_is_as_if_alone)
 {
     const driver_case one = {CONFIG_WAFER_SMALL, {THREE_FIELDS, PROBES}};
@@ -75,7 +75,7 @@ TEST(the_first_wafer_is_as_if_alone)
     assert_memory_equal(a.heating.ledgers, b.heating.ledgers, 3 * sizeof *a.heating.ledgers);
     assert_memory_equal(probes->rows, b.heating.probes.rows,
                         (size_t)(probes->taken * probes->width) * sizeof(double));
-    // The second one is warmer, by what the clamp kept.
+    // The second wafer is warmer by the heat left in the clamp.
     const bb_index last = a.heating.light_steps - 1;
     const double *cold = bb_wafer_heating_input(&a.heating, 0, last);
     const double *warm = bb_wafer_heating_input(&b.heating, 0, last);
@@ -87,7 +87,7 @@ TEST(the_first_wafer_is_as_if_alone)
     assert_true(more > 1e-5);
 }
 
-// Without conduction in the clamp every rise falls by one factor: Crank-Nicolson's.
+// Without conduction in the clamp every rise decays by one factor, that of Crank-Nicolson.
 TEST(the_bare_clamp_cools_at_its_rate)
 {
     autocall(drop) heated scene;
@@ -106,7 +106,7 @@ TEST(the_bare_clamp_cools_at_its_rate)
     check_relative(scene.heating.wafers[1].clamp_rise, rest * kept / capacity, 1e-10);
 }
 
-// The longer the wait, the nearer to a cold clamp.
+// A longer wait approaches a cold clamp.
 TEST_FULL(carry_over_fades)
 {
     static const char *const waits[] = {"wafers={count: 2, exchange_s: 0.5}",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every wafer of a lot scored: each is what it is as the last of a shorter lot, what is reported of
-// the last one does not change, and the spread agrees with the displacements that it is of.
+// All wafers of a lot scored: each equals the last wafer of a shorter lot, the report of the last
+// one is unchanged, and the spread agrees with the displacements.
 #include "sim/wafer/overlay/wafer_overlay.h"
 #include "tests/sim/driver.h"
 
@@ -51,7 +51,7 @@ static const double *numbers(const bb_results *results, const char *name)
     return driver_dataset(results, name)->numbers;
 }
 
-// Of the wafers before the last a draw of missed corrections is another one: all but those.
+// Wafers before the last have other draws of missed corrections; all other results agree.
 TEST(each_wafer_is_the_last_of_a_shorter_lot)
 {
     const bb_index points = driver_dataset(lot, "point")->count;
@@ -82,12 +82,12 @@ TEST(each_wafer_is_the_last_of_a_shorter_lot)
     }
     print_message("%.3g nm at most between two wafers\n", change);
     assert_true(change > 1e-3);
-    // The draws are others.
+    // The random draws differ.
     const bb_index item = 2 * axes * WAFERS * points;
     assert_memory_not_equal(remainder + item, remainder + item + (WAFERS - 1) * points, bytes);
 }
 
-// Whatever is reported without the wafers is of the last one, but for what counts products.
+// Results without the wafer axis belong to the last wafer, except the counts of products.
 TEST(the_last_wafer_is_reported_as_ever)
 {
     static const char *const counted[] = {"flops", "flops_dense_equivalent", "encode_time_s",
@@ -114,7 +114,7 @@ TEST(the_last_wafer_is_reported_as_ever)
     for (int p = 0; p < PIPELINE_COUNT; ++p) {
         assert_true(numbers(lot, "flops")[p] == WAFERS * numbers(last, "flops")[p]);
     }
-    // One wafer has no spread, whichever is scored.
+    // A single wafer has no spread, whichever is scored.
     assert_null(bb_results_find(lasts[0], "results/wafer"));
     assert_null(bb_results_find(last, "results/wafer_to_wafer_nm"));
 }
@@ -124,7 +124,7 @@ TEST(statistics_are_those_of_the_wafers)
     enum { OVERALL = 5 };
     static const char *const names[OVERALL] = {"wafer_mean_nm", "wafer_sigma_nm", "wafer_m3s_nm",
                                                "wafer_percentile997_nm", "wafer_max_nm"};
-    for (int item = 0; item < 2 * ERRORS; ++item) { // deliveries are drawn for the third
+    for (int item = 0; item < 2 * ERRORS; ++item) { // the third error has random deliveries
         for (int w = 0; w < WAFERS; ++w) {
             const double *alone = numbers(lasts[w], "overlay_statistics_nm");
             for (int d = 0; d < DIRECTIONS; ++d) {
@@ -139,11 +139,11 @@ TEST(statistics_are_those_of_the_wafers)
     }
 }
 
-// The raw error's spread from the displacements of the file.
+// Spread of the raw error, recomputed from the displacements in the file.
 TEST(spread_follows_from_displacements)
 {
     const bb_index points = driver_dataset(lot, "point")->count;
-    const double *moved = numbers(lot, "wafer_displacement_nm"); // x of the reference is first
+    const double *moved = numbers(lot, "wafer_displacement_nm"); // starts with x of the reference
     const double *spread = numbers(lot, "wafer_to_wafer_nm");
     const double *means = numbers(lot, "wafer_mean_nm");
     double sum = 0.0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The overlay report from configuration to table: what deliveries cost, and that the three errors
-// are what they are called.
+// Overlay report from configuration to table: loss by late corrections, and the definitions of the
+// three errors.
 #include "sim/input/hdf5_library.h"
 #include "sim/wafer/overlay/wafer_overlay.h"
 #include "tests/sim/driver.h"
@@ -21,7 +21,7 @@
 
 enum { RAW, RESIDUAL, NUMERICAL, ERRORS };
 
-// Exposures 6 and 7 are scanned up and down; the first of a row is at the edge.
+// Exposures 6 and 7 are scanned up and down; the first of each row is at the edge.
 static const driver_case deliveries = {
     CONFIG_WAFER_SMALL, {PIPELINES, "scan.fields=[4, 6, 7, 15]", "metrology.columns=7"}};
 static bb_results *usual;
@@ -55,11 +55,11 @@ TEST(late_and_missed_corrections_cost)
     assert_true(headline("missed", RESIDUAL) > 1e3 * headline("on time", RESIDUAL));
     assert_true(headline("late", RESIDUAL) > headline("missed", RESIDUAL));
     assert_true(headline("later", RESIDUAL) > headline("late", RESIDUAL));
-    // Without any correction the residual is the raw overlay.
+    // Without corrections the residual is the raw overlay.
     assert_true(headline("never", RESIDUAL) == headline("never", RAW));
-    // Precision alone does not see deliveries.
+    // The numerical error does not depend on deliveries.
     assert_true(headline("late", NUMERICAL) == headline("on time", NUMERICAL));
-    // On time the two are the same but for the sign.
+    // With corrections on time both are equal except for the sign.
     check_relative(headline("on time", RESIDUAL), headline("on time", NUMERICAL), 1e-6);
     assert_true(driver_number(usual, "delivery_missed_steps", "missed") == 8.0);
     assert_true(driver_number(usual, "delivery_held_steps", "missed") == 8.0);
@@ -68,7 +68,7 @@ TEST(late_and_missed_corrections_cost)
     assert_true(driver_number(usual, "delivery_uncorrected_steps", "never") == 4.0 * 17.0);
     double drawn = driver_number(usual, "delivery_missed_steps", "drawn");
     assert_true(drawn > 20.0 && drawn < 48.0);
-    // What the table and the front of Pareto see of it.
+    // Values in the table and in the Pareto front.
     assert_true(driver_number(usual, "overlay_residual_nm", "late") == headline("late", RESIDUAL));
 }
 
@@ -89,7 +89,7 @@ TEST(the_reference_may_be_late_itself)
     assert_non_null(strstr(bb_text_string(&text), " points of 1 field, rms of the reference"));
 }
 
-// What stood in the file before says the same.
+// Datasets of the earlier report have the same values.
 TEST(the_report_agrees_with_what_there_was)
 {
     enum { DIRECTIONS = 3, STATISTICS = 5, M3S = 2, MODELS = 5 };
@@ -109,7 +109,7 @@ TEST(the_report_agrees_with_what_there_was)
     double rms = driver_dataset(usual, "overlay_reference_rms_nm")->numbers[0];
     check_relative(driver_row(usual, "overlay_statistics_percent", "late")[M3S],
                    100.0 * raw[M3S] / rms, 1e-14);
-    // Parts take every point twice: by place and by sense of the scan.
+    // Parts contain every point twice: by position and by scan direction.
     const double *points = driver_dataset(usual, "part_points")->numbers;
     double all = (double)driver_dataset(usual, "point")->count;
     assert_true(points[0] + points[1] == all && points[2] + points[3] == all);

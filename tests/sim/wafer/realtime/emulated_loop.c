@@ -17,21 +17,21 @@ bb_index emulated_slow_in;
 
 struct bb_control_loop {
     bb_sliced_rows a, w;
-    bb_loop_system system; // a, b, w are not to be used
+    bb_loop_system system; // a, b, w are not accessed
     bb_index n, cells;
     const double *b;
     float *state, *next, *x, *part;
     double *wide, *y, *z; // wide: x in fp64
     bb_loop_period periods[EMULATED_PERIODS];
     bb_index period_count, period, step;
-    uint64_t clock, queued; // ns, and steps
-    int64_t done_ns;        // of the host's clock, when all queued steps are done
+    uint64_t clock, queued; // ns; steps
+    int64_t done_ns;        // host clock when all queued steps are done
     bb_loop_stamps stamps[BB_LOOP_KEPT];
     void *blocks[6 * EMULATED_PERIODS];
     int block_count;
 };
 
-// A copy that goes with the loop.
+// A copy that lives as long as the loop.
 static void *emulated_copy(bb_control_loop *loop, const void *source, bb_index count, size_t bytes)
 {
     void **block = &loop->blocks[loop->block_count++];

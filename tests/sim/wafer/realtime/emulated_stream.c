@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An image is known by its products: it represents the operators of the fields, which the test
-// makes and whose products have the same bits.
+// Images are identified by their products: an image represents the operators of a field, which the
+// test creates and whose products have the same bits.
 #include "tests/sim/wafer/realtime/emulated_stream.h"
 
 #include "core/clock.h"
@@ -13,7 +13,7 @@ enum { EMULATED_FIELDS = 3, EMULATED_AXES = 3, EMULATED_STREAMS = 3 };
 double emulated_copy_s;
 bb_index emulated_copies;
 
-// Operators of every field, and those that stand in slots for others.
+// Operators of every field, and their replacements in slots.
 static bb_coded_matrix *emulated_matrix[EMULATED_FIELDS * EMULATED_AXES];
 static bb_coded_operator *emulated_field[EMULATED_FIELDS * EMULATED_AXES];
 static struct {
@@ -24,7 +24,7 @@ static struct {
 struct bb_field_stream {
     int axes;
     bb_coded_operator *const *slots;
-    double copied[BB_FIELD_SLOTS]; // s, when
+    double copied[BB_FIELD_SLOTS]; // completion times, s
 };
 
 struct bb_field_image {
@@ -94,7 +94,7 @@ done:
 
 void bb_field_stream_destroy(bb_field_stream **stream)
 {
-    // Other operators may get the addresses of its slots.
+    // Other operators may reuse the addresses of its slots.
     for (size_t i = 0; *stream != NULL && i < sizeof emulated_place / sizeof *emulated_place; ++i) {
         for (int k = 0; k < BB_FIELD_SLOTS * (*stream)->axes; ++k) {
             if (emulated_place[i].slot == (*stream)->slots[k]) {
@@ -105,7 +105,7 @@ void bb_field_stream_destroy(bb_field_stream **stream)
     BB_RELEASE(stream);
 }
 
-// A product of all rows with a vector without symmetry.
+// Product of all rows with a vector without symmetry.
 static void emulated_probe(bb_coded_operator *operation, double *x, double *y)
 {
     double seconds = 0.0;

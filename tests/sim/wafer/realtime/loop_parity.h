@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wafer's loop against the offline path on the cpu: fp64 heat, coded products of the same
-// matrices, dwell. The loop's state is in fp32, which bounds what they may differ by.
+// Wafer loop compared with the offline path on the cpu: fp64 heat, encoded products of the same
+// matrices, dwell. The loop's fp32 state bounds the difference.
 #ifndef BB_TESTS_SIM_WAFER_REALTIME_LOOP_PARITY_H
 #define BB_TESTS_SIM_WAFER_REALTIME_LOOP_PARITY_H
 
@@ -20,7 +20,7 @@
 
 static const driver_case loop_small = {CONFIG_WAFER_SMALL, {"response.axes=[x, y, z]", PIPELINES}};
 
-// So small that many loops can be made.
+// Small enough to create many loops.
 #define SMALLEST                                                                                   \
     "response.axes=[x, y, z]", PIPELINES, "response.grid={columns: 20, rows: 19}",                 \
         "response.slit_points={columns: 4, rows: 4}", "mesh.spacing_mm=5.0"
@@ -29,8 +29,8 @@ static const driver_case loop_smallest = {CONFIG_WAFER_SMALL, {SMALLEST}};
 
 enum { LOOP_AXES = 3 };
 
-// Relative to the largest of each: fp32 rounds 100 steps of the state, and displacements are sums
-// of both signs.
+// Tolerances relative to the maximum: fp32 rounds 100 steps of the state, and displacements are
+// sums with both signs.
 static const double state_bound = 1e-5;
 static const double output_bound = 1e-5;
 
@@ -40,8 +40,8 @@ typedef struct truth {
     bb_wafer_problem *problem;
     bb_wafer_heating heating;
     double *state;                    // [size] after the last step
-    bb_device *cpu;                   // of the offline path
-    bb_device *devices[BB_LOOP_GPUS]; // of the loop: those there are, over again
+    bb_device *cpu;                   // results of the offline path
+    bb_device *devices[BB_LOOP_GPUS]; // results of the loop, in the same order
 } truth;
 
 static inline void open_truth(bb_device_kind kind, const driver_case *what, truth *reference)
@@ -108,7 +108,7 @@ static inline double distance(bb_index count, const double *got, const double *e
     return worst / largest;
 }
 
-// Means of one field and axis by the offline path, with the same matrix.
+// Means of one field and axis from the offline path, with the same matrix.
 static inline const double *dwell_means(const truth *reference, const bb_wafer_loop *loop,
                                         bb_index field, int axis)
 {
@@ -154,8 +154,9 @@ static inline void check_field(const truth *reference, bb_wafer_loop *loop, bb_i
     }
 }
 
-// All steps from rest, each waited for and fields checked, or a field's queued at once; `z`
-// [period_count][LOOP_AXES][points] gets the outputs, `state` [size] the end, which every part has.
+// Runs all steps from a zero state: each step waited for and fields checked, or a field's steps
+// queued at once. `z` [period_count][LOOP_AXES][points] gets the outputs, `state` [size] the final
+// state, which all parts share.
 static inline void run_all(const truth *reference, bb_wafer_loop *loop, bool check, double *z,
                            float *state)
 {
@@ -182,16 +183,16 @@ static inline void run_all(const truth *reference, bb_wafer_loop *loop, bool che
     }
 }
 
-// How a loop is run, of the keys of realtime.
+// Settings of a loop run, as keys of realtime.
 typedef struct loop_way {
     int matrices;
     bb_index gpus;
     bb_device *const *devices;
 } loop_way;
 
-// What came of one pipeline's loop; twice from rest, the same bits. Owner: the caller.
+// Results of one pipeline's loop; two runs from a zero state have the same bits. Owner: the caller.
 typedef struct loop_answer {
-    bb_index count, size; // of z, of state
+    bb_index count, size; // errors of z and of the state
     double *z;
     float *state;
 } loop_answer;
@@ -248,7 +249,7 @@ static inline void check_parity(bb_device_kind kind, const driver_case *what)
     }
 }
 
-// What `bitbudget realtime` publishes of a study on a GPU. Owner of both: the caller.
+// Results that `bitbudget realtime` publishes for a study on a GPU. Owner of both: the caller.
 static inline bb_results *run_harness(const driver_case *study, bb_config **config)
 {
     autorelease(bb_text) table = {0};

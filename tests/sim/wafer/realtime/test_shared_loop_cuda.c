@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Axes on two GPUs and three: bit for bit what the same parts give on one GPU, whose launches are
-// of the same axes; what one part on one GPU gives within rounding, of low-rank tiles bit for bit.
-// "few" as argument: as test_wafer_loop_cuda.c.
+// Axes on two and three GPUs: bit-identical to the same parts on one GPU, whose launches have the
+// same axes. One part on one GPU agrees within rounding, and bit for bit with low-rank tiles.
+// Argument "few": as in test_wafer_loop_cuda.c.
 #include "tests/sim/wafer/realtime/loop_parity.h"
 
 static bb_index there; // GPUs

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrices that cross field by field and axes on several devices, without a GPU: on an emulation of
-// loop and stream the outputs are those of resident matrices on one device, bit for bit, whichever
-// slot a field gets; and the harness shows matrices that come too late.
+// Streamed matrices and axes on several devices, without a GPU: on an emulation of loop and stream
+// the outputs are bit-identical to those of resident matrices on one device, whichever slot a field
+// uses; and the measurement shows matrices that arrive too late.
 #include "sim/input/hdf5_library.h"
 #include "sim/output/image.h"
 #include "sim/wafer/realtime/realtime_measurement.h"
@@ -13,9 +13,9 @@
 
 enum { E4M3 = 2 };
 
-#define READINGS 5e-6 // s, that the clock is read in
+#define READINGS 5e-6 // resolution of clock readings, s
 
-// An unscored field between two, an odd number of fields, and one alone.
+// An unscored field between two scored ones, an odd number of fields, and a single field.
 static const driver_case layouts[] = {
     {CONFIG_WAFER_SMALL, {SMALLEST}},
     {CONFIG_WAFER_SMALL, {SMALLEST, "scan.fields=[0, 1, 2]"}},
@@ -42,7 +42,7 @@ TEST_FULL(outputs_do_not_depend_on_mode_or_devices)
     }
 }
 
-// What the tests below have in common: a loop of pipeline e4m3, streamed, on `gpus` devices.
+// Common state of the tests below: a streamed loop of pipeline e4m3 on `gpus` devices.
 typedef struct rig {
     truth own;
     bb_wafer_study study;
@@ -79,7 +79,7 @@ static void run_period(bb_wafer_loop *loop, bb_index period, double *z)
     check_ok(bb_wafer_loop_outputs(loop, z));
 }
 
-// In turn each field crosses once; out of turn it is sent for when it begins.
+// In order each field is sent once; out of order it is sent when it starts.
 TEST(fields_out_of_turn_are_sent_for)
 {
     static const bb_index order[] = {0, 1, 2, 0, 1, 1, 0, 2, 2, 0};
@@ -109,13 +109,14 @@ TEST(fields_out_of_turn_are_sent_for)
     }
 }
 
-// Fields of 8 steps, a step a millisecond.
+// Fields of 8 steps of a millisecond each.
 static const driver_case short_fields = {CONFIG_WAFER_SMALL,
                                          {SMALLEST, "scan.fields=[0, 1, 2]", "scan.light_steps=5",
                                           "scan.dark_steps=3", "realtime.pipeline=e4m3",
                                           "realtime.steps=160", "realtime.warm_up_steps=16"}};
 
-// Releases keep their times; the first step of a field has the stage, and what waited is late.
+// Releases keep their times; the first step of a field has the waiting stage, and waits appear as
+// lateness.
 static bb_index check_waits(const bb_wafer_measurement *measured, int gpus)
 {
     bb_index late = 0;
@@ -145,11 +146,11 @@ static void check_report(const rig *own, const bb_wafer_measurement *measured, b
     const double *latency = bb_results_find(results, "stream/latency_s")->numbers;
     const double *transfer = bb_results_find(results, "stream/transfer_s")->numbers;
     const double *compute = bb_results_find(results, "stream/compute_s")->numbers;
-    // By hand: the larger of the two, and their sum.
+    // By hand: maximum of the two, and their sum.
     check_relative(period[1], fmax(transfer[1], compute[1]), 1e-12);
     check_relative(latency[1], transfer[1] + compute[1], 1e-12);
     check_relative(transfer[0], transfer[1] * measured->field.ratio, 1e-12);
-    // Readings of the clock aside: copies in a row, of a field alone its steps after its copy.
+    // Apart from clock readings: consecutive copies; for a single field, its steps after its copy.
     const double steps = 1e-9 * (double)(own->loop->steps * EMULATED_STEP_NS);
     check_close(compute[2], steps, READINGS, 1.0);
     check_close(transfer[2], emulated_copy_s, READINGS, 1.0);
@@ -176,8 +177,8 @@ static void check_report(const rig *own, const bb_wafer_measurement *measured, b
     BB_RELEASE(&image);
 }
 
-// Copies of 1 ms are there; those that take longer than a field's steps, released or back to back,
-// are not.
+// Copies of 1 ms are in time; copies longer than a field's steps are late, with releases and back
+// to back.
 TEST_FULL(matrices_that_come_late_show)
 {
     double steps = 0.0;

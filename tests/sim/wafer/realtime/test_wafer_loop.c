@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wafer's loop without a GPU: its periods, run by an emulation, against the offline path; what
-// it refuses, in words; the harness on the emulation, and the report of a measurement that is made
-// up.
+// Wafer loop without a GPU: its periods on an emulation compared with the offline path; refused
+// studies and their messages; the measurement on the emulation, and the report of made-up
+// measurements.
 #include "core/interrupt.h"
 #include "sim/input/hdf5_library.h"
 #include "sim/output/image.h"
@@ -57,7 +57,7 @@ TEST(the_pipeline_is_chosen_by_name)
     check_fails(driver_load(&wrong, &config), BB_INVALID, "1 problem");
 }
 
-// Whoever interrupts waits for what is queued.
+// An interrupt waits for the queued steps.
 TEST(a_queue_of_seconds_is_refused)
 {
     const driver_case study = {CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5"}};
@@ -82,7 +82,7 @@ TEST(a_study_on_the_cpu_is_refused)
                 "device: the loop runs on a cuda device");
 }
 
-// Two fields of 35 steps, 100 us but for one step of 1.5 ms; no step of heat alone.
+// Two fields of 35 steps of 100 us, except one step of 1.5 ms; no step with heat only.
 static void invent(bb_wafer_measurement *out, bb_index count)
 {
     *out = (bb_wafer_measurement){
@@ -170,7 +170,7 @@ static void report_of(const char *release, double period_us)
     BB_RELEASE(&image);
 }
 
-// There is no period back to back.
+// Back-to-back release has no period.
 TEST(a_report_says_what_was_measured)
 {
     check_ok(bb_hdf5_library_start());
@@ -185,10 +185,10 @@ TEST_FULL(periods_give_what_the_offline_path_does)
 
 enum { STEPS = 35 }; // of a field
 
-#define READINGS 2e-6 // s, that the clock of a step is read in
+#define READINGS 2e-6 // resolution of a step's clock, s
 
-// Releases are no earlier than they should be, latencies cover the steps, kinds follow the fields:
-// of exposures 0 to 2 the second is not scored.
+// Releases are not early, latencies cover the steps, and kinds follow the fields: of exposures 0 to
+// 2 the second is not scored.
 static void check_records(const bb_wafer_measurement *measured, bool fixed)
 {
     for (bb_index k = 0; k < measured->steps.count; ++k) {
@@ -210,7 +210,7 @@ static void check_records(const bb_wafer_measurement *measured, bool fixed)
     check_relative(measured->steps.records[0].stage[BB_STEP_OUTPUTS], 5e-6, 1e-12);
 }
 
-// The harness on the emulation, of pipeline e4m3.
+// Measurement of pipeline e4m3 on the emulation.
 static void run(const driver_case *test_case, bb_wafer_measurement *measured)
 {
     autoptr(bb_config) config = driver_config(test_case);
@@ -222,14 +222,14 @@ static void run(const driver_case *test_case, bb_wafer_measurement *measured)
     autoptr(bb_wafer_loop) loop = new_object(bb_wafer_loop, study, problem, &pipelines[6], &cpu, 0);
     assert_int_equal(loop->steps, STEPS);
     check_ok(bb_wafer_measurement_run(loop, measured));
-    // What is refused leaves the thread as it was.
+    // A refused study leaves the thread unchanged.
     const bb_realtime_thread *thread = &measured->steps.host.thread;
     print_message("%s; memory %s; %s\n", thread->core, thread->memory, thread->policy);
     assert_true(thread->core[0] != '\0' && thread->memory[0] != '\0' && thread->policy[0] != '\0');
     assert_false(thread->pinned || thread->locked || thread->raised);
 }
 
-// Runs it and looks at the records.
+// Runs the measurement and checks its records.
 static void measure(const driver_case *study, bb_index count, bool fixed, bool interrupted)
 {
     autorelease(bb_wafer_measurement) measured;
@@ -241,7 +241,7 @@ static void measure(const driver_case *study, bb_index count, bool fixed, bool i
                         (double)(count - 1) * (fixed ? 1e-3 : 1e-9 * EMULATED_STEP_NS + READINGS);
     check_close(measured.steps.wall_seconds, wall, fixed ? READINGS : (double)count * READINGS,
                 1.0);
-    // Whoever interrupts does not wait for whole fields.
+    // An interrupt does not wait for whole fields.
     assert_true(interrupted ? isnan(measured.field.each) && isnan(measured.field.queued)
                             : measured.field.each > 0.0 && measured.field.queued > 0.0);
     assert_true(isnan(measured.field.transfer) && isnan(measured.field.measured.period));
@@ -256,9 +256,8 @@ TEST_FULL(the_harness_takes_every_step_in_turn)
             false);
 }
 
-// Steps of 15 us on a clock that is emulated: latencies are exact, and a step that takes 2.5 ms
-// longer delays those whose releases it passes, and no others. A host that is kept from looking
-// finds a shorter queue.
+// Steps of 15 us on an emulated clock: latencies are exact. A step that takes 2.5 ms longer delays
+// only the steps released during it. A stalled host finds a shorter queue.
 TEST_FULL(the_device_keeps_the_times)
 {
     static const char *const ahead[] = {"realtime.ahead=1", "realtime.ahead=9",
@@ -285,7 +284,7 @@ TEST_FULL(the_device_keeps_the_times)
     }
 }
 
-// Back to back, a step is released by the end of the one before.
+// Back to back, a step is released at the end of the previous one.
 TEST_FULL(the_device_keeps_steps_back_to_back)
 {
     autorelease(bb_wafer_measurement) measured;
@@ -301,7 +300,7 @@ TEST_FULL(the_device_keeps_steps_back_to_back)
     }
 }
 
-// What was queued before it is still measured: of 40 steps those after the warm-up.
+// Steps queued before the interrupt are still measured: of 40 steps those after the warm-up.
 TEST(an_interrupt_leaves_the_queue_to_be_seen)
 {
     autorelease(bb_wafer_measurement) measured;
@@ -312,7 +311,7 @@ TEST(an_interrupt_leaves_the_queue_to_be_seen)
     assert_int_equal(measured.steps.count, 28);
 }
 
-// The step under way is still measured: 12 before, and 28 of those asked for.
+// The step in progress is still measured: 12 before it, and 28 requested ones.
 TEST(an_interrupt_ends_it_early)
 {
     check_ok(bb_interrupt_install());
@@ -321,7 +320,7 @@ TEST(an_interrupt_ends_it_early)
     assert_false(bb_interrupt_noted());
 }
 
-// Before the first measured step there is nothing to keep: the program ends as anywhere else.
+// Before the first measured step there is nothing to report: the program ends as usual.
 TEST(an_interrupt_of_the_warm_up_ends_the_program)
 {
     static const int numbers[] = {SIGINT, SIGTERM};

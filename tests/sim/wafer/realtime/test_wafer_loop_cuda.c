@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wafer's loop on a GPU against the offline path on the cpu, and the harness that times it.
-// "few" as argument: smaller matrices, and no harness, which makes thousands of launches without a
-// call that slow tools take for their end.
+// Wafer loop on a GPU compared with the offline path on the cpu, and its measurement. Argument
+// "few": smaller matrices and no measurement, whose thousands of launches without a call would
+// trigger the timeout of slow tools.
 #include "tests/first_device.h"
 #include "tests/sim/wafer/realtime/loop_parity.h"
 
@@ -13,9 +13,8 @@ TEST(the_loop_agrees_with_the_offline_path)
     check_parity(BB_DEVICE_CUDA, layout);
 }
 
-// Matrices that cross field by field give the bits of those that stay, and axes in several parts of
-// one device what the offline path does; those parts' launches are of other sizes, so that their
-// sums have bits of their own.
+// Streamed matrices give the bits of resident ones. Axes in several parts on one device agree with
+// the offline path within rounding, since their launches have other sizes.
 TEST(modes_and_parts_agree)
 {
     autocall(close_truth) truth reference;
