@@ -282,9 +282,9 @@ static bb_status search(bb_fringe_work *work, bb_index pipeline, bb_search_trial
                               .cost = cost,
                               .wrong = wrong};
     BB_TRY(bb_search_run_slots(&self.search, &slots));
-    const bb_search_trial *told = self.search.found ? &self.search.best : &self.search.last;
-    (void)snprintf(rest, sizeof rest, ", %.0f wrong cycles, %.4g MB", told->wrong,
-                   1e-6 * told->cost);
+    const bb_search_trial *reported = self.search.found ? &self.search.best : &self.search.last;
+    (void)snprintf(rest, sizeof rest, ", %.0f wrong cycles, %.4g MB", reported->wrong,
+                   1e-6 * reported->cost);
     bb_search_report(&self.search, " nm", rest, outcome);
     *drawn = self.drawn;
 done:
@@ -438,10 +438,10 @@ static bb_need search_need(const bb_fringe_study *study, const bb_fringe_pipelin
     const bb_fringe_pipeline candidate = fill_slots(pipeline, widest);
     const bb_unwrap_config config = bb_fringe_study_unwrap(study, &candidate);
     const double draws = (double)bb_fringe_study_draws(study, pipeline);
-    const bb_need seen = bb_need_together(bb_scene_need(physics), bb_frames_need(physics));
+    const bb_need scene = bb_need_together(bb_scene_need(physics), bb_frames_need(physics));
     bb_need need = bb_unwrap_need(&config, physics->size.columns, physics->size.rows, on_gpu);
     need.seconds -= compile_s(study);
-    need.seconds += draws > 1.0 ? seen.seconds : 0.0; // the reference is recomputed for each draw
+    need.seconds += draws > 1.0 ? scene.seconds : 0.0; // the reference is recomputed for each draw
     need.seconds *= draws * (0.5 * most_trials() + 1.0);
     return need;
 }

@@ -123,7 +123,7 @@ static bb_status detect(bb_fringe_work *work, bb_index pipeline, unsigned char *
     bb_status status = BB_OK;
     const bb_index bits = bb_fringe_study_bits(&work->study, pipeline);
     bb_index saturated = 0;
-    bb_index lit = 0, seen = 0; // points of the pupil, and points with a phase
+    bb_index inside = 0, valid = 0; // points of the pupil, and points with a phase
     if (work->frames == NULL) {
         const double *phase =
             work->input.wrapped != NULL ? work->input.wrapped : work->scene->phase;
@@ -143,10 +143,10 @@ static bb_status detect(bb_fringe_work *work, bb_index pipeline, unsigned char *
     for (bb_index p = 0; p < work->points; ++p) { // NaN outside the pupil, for maps too
         mask[p] = work->scene->mask[p] != 0 && isfinite(work->wrapped[p]);
         work->wrapped[p] = mask[p] != 0 ? work->wrapped[p] : (double)NAN;
-        lit += work->scene->mask[p] != 0;
-        seen += mask[p];
+        inside += work->scene->mask[p] != 0;
+        valid += mask[p];
     }
-    if (seen == 0 && lit > 0) {
+    if (valid == 0 && inside > 0) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_UNDERDETERMINED,
                        "no point has a phase; constant or saturated frames do not reach "
                        "detection.least_modulation = %g",

@@ -602,14 +602,14 @@ static bb_need sum(const bb_product_study *study, const bb_matrix_layout *layout
     bb_need need = {.seconds = 0.5};
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const double draws = (double)pipelines[p].draws;
-        const bool beside = p != reference || pipelines[p].draws > 1;
+        const bool has_candidate = p != reference || pipelines[p].draws > 1;
         bb_need work =
             bb_product_coding_need(&pipelines[p], device_of(study, layout), layout, 1.0, threads);
         const bb_need products =
             bb_coded_operator_apply_need(&pipelines[p].storage, rows, columns, threads);
         work = bb_need_together(work, bb_need_repeated(products, vectors));
         work = bb_need_repeated(work, draws);
-        need = bb_need_in_turn(need, beside ? bb_need_together(exact, work) : work);
+        need = bb_need_in_turn(need, has_candidate ? bb_need_together(exact, work) : work);
     }
     const bb_need values = {.host_bytes = sizeof(double) * vectors * (columns + 2.0 * rows)};
     return bb_need_together(values, need);

@@ -48,7 +48,7 @@ static bb_index owner_at(const canvas *map, bb_index row, bb_index column)
     return outside ? -1 : map->owner[row * COLUMNS + column];
 }
 
-static void own(const bb_scan *scan, canvas *map)
+static void set_owners(const bb_scan *scan, canvas *map)
 {
     for (bb_index i = 0; i < (bb_index)ROWS * COLUMNS; ++i) {
         const double x = x_of(map, i % COLUMNS);
@@ -113,7 +113,7 @@ static void draw(const bb_wafer_study *study, const bb_scan *scan, canvas *map)
 {
     char label[LABEL_BYTES];
     const bool doses = has_doses(scan);
-    own(scan, map);
+    set_owners(scan, map);
     for (bb_index row = 0; row < ROWS; ++row) {
         for (bb_index column = 0; column < COLUMNS; ++column) {
             map->letters[row][column] = letter_at(map, row, column);
@@ -131,7 +131,7 @@ static void draw(const bb_wafer_study *study, const bb_scan *scan, canvas *map)
     }
 }
 
-static double reach(const bb_scan *scan, double radius)
+static double half_side(const bb_scan *scan, double radius)
 {
     double half = radius;
     for (bb_index e = 0; e < scan->field_count; ++e) {
@@ -145,7 +145,7 @@ static bb_status write_map(const bb_wafer_study *study, const bb_scan *scan, bb_
 {
     bb_status status = BB_OK;
     canvas map = {.radius = 0.5e-3 * study->wafer.diameter_mm};
-    map.half = 1.03 * reach(scan, map.radius);
+    map.half = 1.03 * half_side(scan, map.radius);
     BB_TRY(BB_ALLOCATE((bb_index)ROWS * COLUMNS, &map.owner));
     BB_TRY(BB_ALLOCATE(ROWS, &map.letters));
     draw(study, scan, &map);

@@ -250,8 +250,8 @@ static bb_status converge_decay(const decay *like, bool on_disc, double coarsest
         BB_TRY(run_decay(&model, &amplitude));
         // Removes the error of the time step, which multiplies by (1 - z/2) / (1 + z/2).
         double factor = pow(amplitude, 1.0 / DECAY_STEPS);
-        double seen = 2.0 * (1.0 - factor) / (1.0 + factor) / model.step;
-        double error = fabs(seen / rate - 1.0);
+        double measured = 2.0 * (1.0 - factor) / (1.0 + factor) / model.step;
+        double error = fabs(measured / rate - 1.0);
         BB_TRY(add_decay(on_disc ? "mode in space, closed form" : "cosine in space, closed form",
                          &model, k, before, error, table));
         before = error;

@@ -326,7 +326,7 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
     const bb_team *team = bb_team_joined();
     const bb_index matrices = pass->study->response.axes.count * pass->problem->scored_count;
     bb_restart *restart = team->size > 1 ? NULL : pass->restart; // a team's parts are distributed
-    const char *doing = pass->has_reference ? "searching" : "computing";
+    const char *activity = pass->has_reference ? "searching" : "computing";
     bb_field_job work = {.pipeline = pass->reference, .evaluation = truth_of(pass, tasks, count)};
     bb_field_job works[MOST] = {work};
     lane *lanes = NULL;
@@ -354,7 +354,7 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
         }
         taken = matrix + together < matrices ? together : matrices - matrix;
         list_round(pass, matrix, taken, &work, works);
-        bb_log_progress(doing, matrix, matrices);
+        bb_log_progress(activity, matrix, matrices);
         if (matrix % team->size == team->rank) {
             BB_TRY(run_round(pass, tasks, count, works, taken, lanes, &list));
         }
@@ -370,7 +370,7 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
         advance(pass, matrix, &work);
         BB_TRY(bb_field_parts_add(pass, &work, (int)(matrix % team->size), &list));
     }
-    bb_log_progress(doing, matrices, matrices);
+    bb_log_progress(activity, matrices, matrices);
     pass->has_reference = true;
 done:
     release_lanes(pass->other_count, lanes);

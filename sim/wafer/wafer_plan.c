@@ -129,8 +129,8 @@ bb_status bb_wafer_experiment_plan(const void *asked, const bb_run_options *opti
     BB_TRY(bb_parts_need(bb_wafer_parts, &span.tried, &span, kept_need(&study, &span), &work));
     const bb_need kept = kept_need(&study, &span);
     const bb_need inputs = {.host_bytes = kept.host_bytes - span.held.host_bytes};
-    const bb_need beside = bb_need_together(span.making, inputs); // problem of the rows, and heat
-    bb_plan_set(plan, bb_need_together(start, bb_need_in_turn(beside, work)));
+    const bb_need setup = bb_need_together(span.making, inputs); // problem of the rows, and heat
+    bb_plan_set(plan, bb_need_together(start, bb_need_in_turn(setup, work)));
     BB_TRY(bb_parts_plan_lines(bb_wafer_parts, &study, &span, plan));
 done:
     BB_RELEASE(&span.pipelines);
@@ -324,11 +324,12 @@ static bb_status need_product(const void *all, const void *extent, bb_need *out)
     bb_need need = {0};
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const double draws = (double)pipelines[p].draws;
-        const bool beside = p != reference || pipelines[p].draws > 1;
-        const bb_need work = is_coded_there(study, &pipelines[p])
-                                 ? need_there(study, span, &pipelines[p])
-                                 : need_here(study, span, &pipelines[p], beside ? &exact : NULL,
-                                             p == reference ? batch : 1.0);
+        const bool has_candidate = p != reference || pipelines[p].draws > 1;
+        const bb_need work =
+            is_coded_there(study, &pipelines[p])
+                ? need_there(study, span, &pipelines[p])
+                : need_here(study, span, &pipelines[p], has_candidate ? &exact : NULL,
+                            p == reference ? batch : 1.0);
         const double times = p == reference ? draws - 1.0 + span->passes : draws;
         need = bb_need_in_turn(need, bb_need_repeated(work, span->matrices * times));
     }

@@ -38,17 +38,17 @@ static bb_status finish_problem(void *context, bb_index index)
 static bb_status heat(const bb_wafer_config *physics, bb_restart *restart, bb_wafer_work *work)
 {
     bb_status status = BB_OK;
-    bb_side_thread *beside = NULL;
+    bb_side_thread *side_thread = NULL;
     building response = {physics, work->problem};
-    BB_TRY(bb_side_thread_start(finish_problem, &response, &beside));
+    BB_TRY(bb_side_thread_start(finish_problem, &response, &side_thread));
     BB_TRY(bb_wafer_heating_resume(work->problem, restart, &work->heating));
     bb_wafer_heating_subtract_reference(work->problem, &work->heating);
-    BB_TRY(bb_side_thread_join(&beside));
+    BB_TRY(bb_side_thread_join(&side_thread));
 done:
-    if (beside != NULL) { // the error of the heating is returned
+    if (side_thread != NULL) { // the error of the heating is returned
         bb_status_record record;
         bb_status_save(&record);
-        if (bb_side_thread_join(&beside) != BB_OK) {
+        if (bb_side_thread_join(&side_thread) != BB_OK) {
             bb_status_restore(&record);
         }
     }

@@ -210,7 +210,7 @@ done:
     return status;
 }
 
-static void adopt(void *context, bb_index trial, bb_index pipeline)
+static void copy_result(void *context, bb_index trial, bb_index pipeline)
 {
     passes *all = context;
     bb_wafer_evaluation *found = &all->work->evaluations[pipeline];
@@ -287,7 +287,7 @@ bb_status bb_wafer_work_compute(bb_wafer_work *work)
 {
     bb_status status = BB_OK;
     passes all = {.work = work};
-    const bb_storage_search_task task = {&all, compute, adopt};
+    const bb_storage_search_task task = {&all, compute, copy_result};
     const bool searches =
         bb_storage_search_wanted(work->search) && work->problem->point_count >= POINTS_LEAST;
     BB_TRY(gather_points(work));

@@ -152,8 +152,8 @@ static bb_status gather(frame_folder *source, bb_live_frames *frames)
         source->gathered = 0;
     }
     const bb_index points = file->columns * file->rows;
-    const bb_index rest = file->count - source->used, lack = source->count - source->gathered;
-    const bb_index count = rest < lack ? rest : lack;
+    const bb_index rest = file->count - source->used, missing = source->count - source->gathered;
+    const bb_index count = rest < missing ? rest : missing;
     uint16_t *counts = frames->counts + source->gathered * points;
     if (file->counts != NULL) {
         memcpy(counts, file->counts + source->used * points,

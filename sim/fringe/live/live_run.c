@@ -374,14 +374,14 @@ static bb_status check_stall(live_run *run, bool *ends)
     bb_status status = BB_OK;
     const double patience =
         isnan(run->options->patience_s) ? usual_patience_s : run->options->patience_s;
-    const double quiet = bb_clock_seconds() - run->last_s;
+    const double idle_s = bb_clock_seconds() - run->last_s;
     char line[LINE_BYTES], state[STATE_BYTES];
-    *ends = quiet >= patience;
-    if (quiet < stall_s && !*ends) {
+    *ends = idle_s >= patience;
+    if (idle_s < stall_s && !*ends) {
         goto done;
     }
-    const char *lack = run->skips ? "no usable frames" : "no frames";
-    (void)snprintf(state, sizeof state, "%s for %.0f s", lack, floor(quiet));
+    const char *cause = run->skips ? "no usable frames" : "no frames";
+    (void)snprintf(state, sizeof state, "%s for %.0f s", cause, floor(idle_s));
     (void)snprintf(line, sizeof line, "%s, waiting up to %g s", state, patience);
     if (!run->stalled) {
         run->stalled = true;
@@ -397,7 +397,7 @@ static bb_status check_stall(live_run *run, bool *ends)
         }
     }
     if (*ends) {
-        bb_log_warning("%s for %g s: the stream is considered ended", lack, patience);
+        bb_log_warning("%s for %g s: the stream is considered ended", cause, patience);
     }
 done:
     return status;

@@ -277,19 +277,19 @@ static bb_status replace(const bb_live_view *view, const char *name, const void 
                          size_t length)
 {
     bb_status status = BB_OK;
-    char path[PATH_BYTES], beside[BB_DISK_PATH_BYTES] = "";
+    char path[PATH_BYTES], temporary[BB_DISK_PATH_BYTES] = "";
     int descriptor = -1;
     (void)snprintf(path, sizeof path, "%s/%s", view->folder, name);
-    BB_TRY(bb_disk_file_name(path, beside));
-    BB_TRY(bb_disk_file_create(beside, path, &descriptor));
+    BB_TRY(bb_disk_file_name(path, temporary));
+    BB_TRY(bb_disk_file_create(temporary, path, &descriptor));
     FILE *file = fdopen(descriptor, "wb");
     const bool written = file != NULL && fwrite(bytes, 1, length, file) == length;
     const bool closed = (file != NULL ? fclose(file) : close(descriptor)) == 0;
-    BB_REQUIRE(written && closed && rename(beside, path) == 0, BB_IO, "cannot write '%s': %s", path,
-               strerror(errno));
-    bb_disk_file_finish(beside, false);
+    BB_REQUIRE(written && closed && rename(temporary, path) == 0, BB_IO, "cannot write '%s': %s",
+               path, strerror(errno));
+    bb_disk_file_finish(temporary, false);
 done:
-    bb_disk_file_finish(beside, true);
+    bb_disk_file_finish(temporary, true);
     return status;
 }
 

@@ -156,9 +156,8 @@ static const char *warned_of(const char *tilt, const char *noise)
 TEST(what_nothing_decides_is_warned_of)
 {
     static const char noisy[] = "surface.noise_rad=0.3", quiet[] = "surface.noise_rad=0";
-    assert_null(warned_of("surface.tilt_fringes={x: 15.3, y: 0}", noisy)); // 1 rad per column
-    const char *text =
-        warned_of("surface.tilt_fringes={x: 44.3, y: 0}", quiet); // 2.9 rad per column
+    assert_null(warned_of("surface.tilt_fringes={x: 15.3, y: 0}", noisy));       // 1 rad per column
+    const char *text = warned_of("surface.tilt_fringes={x: 44.3, y: 0}", quiet); // 2.9
     assert_non_null(text);
     assert_non_null(strstr(text, "% of the neighbour differences are beyond 0.8 pi"));
     assert_null(strstr(text, "rejected"));
