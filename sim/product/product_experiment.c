@@ -464,7 +464,7 @@ static const bb_output_table operator_outputs = {
 
 static const bb_output outputs[] = {
     {"worst_relative_error", "pipeline", "1",
-     "largest relative error ||y - y_ref|| / ||y_ref|| of a vector",
+     "largest relative error of one vector: norm of y - y_ref over norm of y_ref",
      .member = offsetof(product_evaluation, worst_vector)},
 };
 

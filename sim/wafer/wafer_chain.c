@@ -48,8 +48,8 @@ static const char *refuse_arithmetic(const bb_wafer_study *study, const bb_stage
                    : NULL;
     }
     if (bb_wafer_study_has_kernel_height(study) && arithmetic > (int)BB_FORMAT_FP32) {
-        return "axis z of generator fem is the closed-form kernel's, which is evaluated in fp64 or "
-               "fp32; expected one of them, or axes x and y alone";
+        return "axis z of generator fem uses the closed-form kernel, which is evaluated in fp64 "
+               "or fp32; expected one of them, or only axes x and y";
     }
     return arithmetic == (int)BB_FORMAT_FP16
                ? "the stiffness factor and its solutions exceed the range of fp16, expected fp64, "

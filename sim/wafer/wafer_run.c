@@ -14,7 +14,7 @@ static bb_status build_problem(const bb_wafer_config *physics, bb_wafer_work *wo
     bb_status status = BB_OK;
     BB_TRY(bb_wafer_problem_start(physics, &work->problem));
     const bb_wafer_problem *problem = work->problem;
-    bb_log_info("%td nodes, %td fields of which %td scored, response %td x %td, step limit %.3f ms",
+    bb_log_info("%td nodes, %td fields (%td scored), response %td x %td, step limit %.3f ms",
                 problem->mesh->node_count, problem->scan->field_count, problem->scored_count,
                 problem->slit.field_points, problem->input_count,
                 1e3 * problem->thermal->stable_step);

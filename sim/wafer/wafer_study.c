@@ -292,8 +292,8 @@ static bb_status check_plate(const bb_wafer_study *study, const bb_config *confi
                            "response.generator to plate or fem"));
     BB_TRY(bb_study_refuse(cubic && !kernel && bb_wafer_study_has_kernel_height(study), config,
                            problems,
-                           "wafer.elasticity: axis z of generator fem is the closed-form "
-                           "kernel's, which is isotropic; expected axes x and y alone, or "
+                           "wafer.elasticity: axis z of generator fem uses the closed-form "
+                           "kernel, which is isotropic; expected only axes x and y, or "
                            "response.generator: plate"));
     BB_TRY(bb_study_refuse(cubic && study->wafer.c12_gpa >= study->wafer.c11_gpa, config, problems,
                            "wafer.c12_gpa = %g: expected under c11_gpa = %g", study->wafer.c12_gpa,

@@ -196,8 +196,8 @@ bb_status bb_live_dataset_read(const bb_live_dataset *dataset, bb_index first, b
                    "frame %td has a pixel of %d, expected 0..%d for a camera of %td bits",
                    first + i / points, counts[i], limit, dataset->bits);
         BB_REQUIRE(!bb_value_attributes_undefined(&dataset->attributes, counts[i]), BB_INVALID,
-                   "frame %td, row %td, column %td: an attribute (such as _FillValue or "
-                   "missing_value) marks %d as undefined",
+                   "frame %td, row %td, column %td: %d is undefined by an attribute (such as "
+                   "_FillValue or missing_value)",
                    first + i / points, i % points / dataset->columns, i % dataset->columns,
                    counts[i]);
     }

@@ -505,7 +505,7 @@ TEST(hostile_segments_are_refused)
     check_fails(open_status(&bb_live_segment, segment_name), BB_INVALID, "has 9 slots");
     camera.header->slots = 7;
     check_fails(open_status(&bb_live_segment, segment_name), BB_INVALID,
-                "has 7 slots, expected at least 8, two phases");
+                "has 7 slots, expected at least 8 (two phases)");
     camera.header->slots = 8;
     camera.header->columns = 0x80000000U;
     check_fails(open_status(&bb_live_segment, segment_name), BB_INVALID, "expected 1..16384");

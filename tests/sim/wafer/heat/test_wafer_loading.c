@@ -135,8 +135,10 @@ TEST(probes_follow_wafer_and_clamp)
     const bb_dataset *low = bb_results_find(results, "probes/low_k");
     assert_true(time->is_axis && strcmp(time->unit, "s") == 0);
     assert_string_equal(middle->unit, "K");
-    assert_string_equal(middle->long_name, "rise of the wafer above the water at (0, 0) mm");
-    assert_string_equal(low->long_name, "rise of the clamp above the water at (-20, -40) mm");
+    assert_string_equal(middle->long_name,
+                        "temperature rise of the wafer above the water at (0, 0) mm");
+    assert_string_equal(low->long_name,
+                        "temperature rise of the clamp above the water at (-20, -40) mm");
     const bb_index steps = 3 * 35;
     for (bb_index i = 0; i < time->count; ++i) {
         const bool bare = i >= steps && i < steps + 10;

@@ -148,7 +148,7 @@ TEST(the_table_has_every_error)
     check_ok(bb_wafer_overlay_print(none, &text));
     assert_int_equal(text.length, 0);
     check_ok(results_values(none, "results/overlay_statistics_nm", "nm", "", "", NULL));
-    check_fails(bb_wafer_overlay_print(none, &text), BB_INVALID, "without 'results/pipeline'");
+    check_fails(bb_wafer_overlay_print(none, &text), BB_INVALID, "has no 'results/pipeline'");
 }
 
 TEST_GROUP(.has_folder = true, .begin = begin, .end = leave, .is_quiet = true);
