@@ -179,8 +179,8 @@ static double whole_bytes(const char *names, double pipelines, double points)
 struct bb_fringe_maps {
     const bb_fringe_study *study;
     bb_index stride;
-    bb_index columns, rows;           // of the full-size arrays
-    bb_index kept_columns, kept_rows; // of the thinned maps
+    bb_index columns, rows;           // size of the full arrays
+    bb_index kept_columns, kept_rows; // size of the thinned maps
     map_record maps;
     part_record parts;
     double *part_indices; // [part_count], largest part first

@@ -40,7 +40,7 @@ typedef struct bb_fringe_input_config {
     const char *dataset; ///< wrapped phase [rows][columns], or frames [step][rows][columns]
     const char *mask;    ///< dataset [rows][columns], 0 where nothing was measured
     const char *truth;   ///< dataset [rows][columns], unwrapped phase in rad
-    bb_list steps_rad;   ///< of double, phase step of each frame
+    bb_list steps_rad;   ///< list of double: phase step of each frame
     double full_scale;   ///< full scale of the frames; NaN: derived from the data
 } bb_fringe_input_config;
 
@@ -52,7 +52,7 @@ typedef struct bb_fringe_study {
     bb_index zernike_terms; ///< number of fitted terms, 0: none
     bb_machine_price_config machine;
     bb_kernel_keys kernels;
-    bb_list pipelines; ///< of bb_fringe_pipeline
+    bb_list pipelines; ///< list of bb_fringe_pipeline
 } bb_fringe_study;
 
 extern const bb_schema bb_fringe_study_schema;

@@ -78,7 +78,7 @@ BB_CHECKED bb_status bb_fringe_evaluation_score(const bb_fringe_study *study,
 /// Results of the study outside its pipelines.
 typedef struct bb_fringe_facts {
     double points, parts;
-    double steep_share, hanging_share; ///< of the reference, see bb_unwrap_doubt
+    double steep_share, hanging_share; ///< shares of the reference, see bb_unwrap_doubt
     double full_scale;                 ///< full scale of measured frames; NaN without
 } bb_fringe_facts;
 
@@ -93,7 +93,7 @@ typedef struct bb_fringe_device {
 
 /// Zero-initialise; release with bb_fringe_work_close.
 typedef struct bb_fringe_work {
-    bb_fringe_study study;         ///< with the sizes of its input; its list is `pipelines`
+    bb_fringe_study study;         ///< study with the sizes of its input; lists `pipelines`
     bb_fringe_pipeline *pipelines; ///< [pipeline_count] copy of the study's pipelines
     bb_index pipeline_count, reference, points;
     bb_device_kind *places; ///< [pipeline_count] device of each pipeline
@@ -102,7 +102,7 @@ typedef struct bb_fringe_work {
     bb_fringe_input input;             ///< input data not yet moved to the first draw
     bb_index draw;                     ///< loaded draw
     bb_scene *scene;                   ///< scene of the loaded draw; NULL if none is loaded
-    bb_frames *frames;                 ///< its frames before quantisation; NULL without
+    bb_frames *frames;                 ///< frames of `scene` before quantisation; NULL without
     double *intensity;                 ///< intensities as quantised by the current camera
     double *wrapped;                   ///< [rows][columns] wrapped phase of the last pipeline
     double *phase;                     ///< [rows][columns] unwrapped phase of the last pipeline
@@ -154,7 +154,7 @@ typedef struct bb_fringe_sight {
     const double *interferogram; ///< first frame, divided by full scale; NULL without frames
     const double *wrapped;       ///< rad, NaN at points without a phase
     const double *truth;         ///< rad; NULL without a truth
-    const double *quality;       ///< of bb_unwrap_quality_map
+    const double *quality;       ///< values of bb_unwrap_quality_map
     const bb_unwrap_parts *parts;
 } bb_fringe_sight;
 

@@ -21,7 +21,7 @@ typedef struct bb_product_study {
     bb_product_layout_config layout;
     bb_machine_price_config machine;
     bb_kernel_keys kernels;
-    bb_list pipelines; ///< of bb_product_pipeline
+    bb_list pipelines; ///< list of bb_product_pipeline
 } bb_product_study;
 
 extern const bb_schema bb_product_study_schema;

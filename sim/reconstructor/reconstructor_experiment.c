@@ -37,12 +37,12 @@ typedef struct estimate {
 
 typedef struct reconstructor_run {
     const char *dump;                    // names of operators to dump, NULL: none
-    bb_reconstructor_study resolved;     // with `auto` resolved
-    const bb_reconstructor_study *study; // of `resolved`
+    bb_reconstructor_study resolved;     // study with `auto` resolved
+    const bb_reconstructor_study *study; // points to `resolved`
     const bb_factor_pipeline *pipelines;
     bb_index pipeline_count, reference;
     bb_reconstructor_inputs in;
-    const bb_matrix_source *side; // of Ctm
+    const bb_matrix_source *side; // source of Ctm
     bb_factor_engine engine;
     bb_factor_problem factor_problem;
     bb_factor_storage storage;

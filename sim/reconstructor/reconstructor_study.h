@@ -26,7 +26,7 @@ typedef struct bb_reconstructor_study {
     bb_matrix_place truth_covariance;   ///< [m][m]: Ctt; members NULL: not given
     bb_reconstructor_solver_config solver;
     bb_machine_price_config machine;
-    bb_list pipelines; ///< of bb_factor_pipeline
+    bb_list pipelines; ///< list of bb_factor_pipeline
 } bb_reconstructor_study;
 
 extern const bb_schema bb_reconstructor_study_schema;

@@ -101,7 +101,7 @@ static bb_status add_inputs(operands *all, bb_results *results)
     bb_status status = BB_OK;
     const bb_wafer_heating *heating = &all->heating;
     bb_index fields = all->problem->scored_count;
-    const bb_index first = (heating->scored_wafers - 1) * fields; // of the last wafer
+    const bb_index first = (heating->scored_wafers - 1) * fields; // start of the last wafer
     char name[BB_WAFER_OPERATOR_NAME];
     BB_TRY(BB_ALLOCATE(fields, &all->inputs));
     BB_TRY(BB_ALLOCATE(fields, &all->sources));

@@ -10,7 +10,7 @@
 /// Computation of a pipeline's displacements in a field along an axis, on one wafer.
 typedef struct bb_field_job {
     const bb_product_pipeline *pipeline;
-    bb_wafer_evaluation *evaluation; ///< of the draw; NULL: reference, encoded only
+    bb_wafer_evaluation *evaluation; ///< draw's results; NULL: encode only
     bb_index field, first_point;
     int axis;
     bb_index matrix;                  ///< index over axes and fields
@@ -80,8 +80,8 @@ typedef struct bb_field_part {
     bb_outcome outcome;
     double flops, solve_seconds;
     double live_values;               ///< NaN: the pipeline misses its tolerance
-    bb_coding_report coding;          ///< of the axis
-    bb_certificate_tally certificate; ///< of the axis
+    bb_coding_report coding;          ///< losses on the axis
+    bb_certificate_tally certificate; ///< tally of the axis
     double *squares;                  ///< [2 wafer_count] squared errors and norms of the wafers
 } bb_field_part;
 

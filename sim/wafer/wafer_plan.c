@@ -174,7 +174,7 @@ bb_status bb_wafer_extent_list(const bb_wafer_study *study, bb_wafer_extent *out
         if (searched == 0) {
             out->pipelines[count++] = asked[p];
         }
-        stage_passes = stages ? BB_STAGE_SEARCH_TRIALS + 1.0 : stage_passes; // and the result
+        stage_passes = stages ? BB_STAGE_SEARCH_TRIALS + 1.0 : stage_passes; // plus the result
         out->held_draws +=
             stages || bb_product_pipeline_narrows(&asked[p]) ? BB_CHAIN_STAGES + 1.0 : 0.0;
         out->searches = out->searches || searched > 0;

@@ -14,7 +14,7 @@ typedef struct bb_wafer_row_source {
     const bb_matrix_source *source; ///< [slit field_points][input_count], m/K
     bb_index batch;                 ///< read this many rows at once, starting at a multiple of it
     bb_wafer_rows physics;
-    bb_matrix_file *file;  ///< with generator file, else NULL
+    bb_matrix_file *file;  ///< open file of generator file, else NULL
     bb_view kept_values;   ///< rows cached from an earlier study (core/store.h)
     bb_matrix_source kept; ///< source of the cached rows
 } bb_wafer_row_source;

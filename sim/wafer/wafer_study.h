@@ -70,12 +70,12 @@ typedef struct bb_wafer_study {
     bb_response_config response;
     bb_metrology_config metrology;
     bb_lot_config wafers;
-    bb_list probes; ///< of bb_probe_config
+    bb_list probes; ///< list of bb_probe_config
     bb_realtime_config realtime;
     bb_machine_config machine;
     bb_kernel_keys kernels;
     bb_dump_config dump;
-    bb_list pipelines; ///< of bb_product_pipeline
+    bb_list pipelines; ///< list of bb_product_pipeline
 } bb_wafer_study;
 
 extern const bb_schema bb_wafer_study_schema;

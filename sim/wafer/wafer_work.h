@@ -129,8 +129,9 @@ typedef struct bb_chain_errors {
 /// State of the driver; parts read it and write results. The dump, the last part, takes ownership
 /// of `problem` and `heating`. Zero-initialise; release with bb_wafer_work_release.
 typedef struct bb_wafer_work {
-    bb_wafer_study study; ///< with `auto` resolved and, after the computation, the storages found
-    const char *dump;     ///< names of operators to dump, NULL: none
+    bb_wafer_study
+        study;        ///< study with `auto` resolved and, after the computation, the storages found
+    const char *dump; ///< names of operators to dump, NULL: none
     bb_product_pipeline *pipelines; ///< copy of the study's pipelines
     bb_product_devices devices;
     bb_restart *restart; ///< borrowed from the driver
@@ -222,7 +223,7 @@ typedef struct bb_wafer_pass {
     const bb_wafer_study *study;
     const bb_product_pipeline *reference; ///< reference of the study
     bb_wafer_problem *problem;
-    const bb_wafer_heating *heating; ///< with the reference subtracted
+    const bb_wafer_heating *heating; ///< heating with the reference subtracted
     const bb_product_devices *devices;
     bb_restart *restart; ///< NULL: no checkpoints of products
     bb_wafer_gpu gpu;    ///< used if the reference computes on a GPU that can generate rows

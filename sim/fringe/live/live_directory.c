@@ -22,7 +22,7 @@ typedef struct frame_folder {
     const char *path;
     bb_index count;        // frames of a phase
     char last[NAME_BYTES]; // name of the last file
-    bb_live_frames file;   // its frames; without counts for HDF5, which `dataset` reads
+    bb_live_frames file;   // frames of the file; no counts for HDF5, which `dataset` reads
     bb_live_dataset dataset;
     bb_index used;     // frames of the file already used
     bb_index gathered; // frames collected for the current phase
