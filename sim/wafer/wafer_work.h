@@ -129,9 +129,8 @@ typedef struct bb_chain_errors {
 /// State of the driver; parts read it and write results. The dump, the last part, takes ownership
 /// of `problem` and `heating`. Zero-initialise; release with bb_wafer_work_release.
 typedef struct bb_wafer_work {
-    bb_wafer_study
-        study;        ///< study with `auto` resolved and, after the computation, the storages found
-    const char *dump; ///< names of operators to dump, NULL: none
+    bb_wafer_study study;           ///< with resolved `auto` and, finally, the storages found
+    const char *dump;               ///< names of operators to dump, NULL: none
     bb_product_pipeline *pipelines; ///< copy of the study's pipelines
     bb_product_devices devices;
     bb_restart *restart; ///< borrowed from the driver
