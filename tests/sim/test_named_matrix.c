@@ -33,7 +33,7 @@ TEST(messages_name_the_key_of_a_matrix)
         {"product.yaml", "matrix.dataset=none", ": matrix: 'mine.h5', dataset 'none': no dataset"},
         {"product.yaml", "matrix.dataset=row", ": matrix: 'mine.h5', dataset 'row': "},
         {"product.yaml", "inputs={file: mine.h5, dataset: nan}", ": inputs: 'mine.h5', dataset"},
-        {"product.yaml", "inputs={file: mine.h5, dataset: few}", ": inputs: 119 values a vector"},
+        {"product.yaml", "inputs={file: mine.h5, dataset: few}", ": inputs: 119 values per vector"},
         {"mine.yaml", "covariance.dataset=Ctm", ": covariance: 'mine.h5', dataset 'Ctm': "},
         {"mine.yaml", "cross_covariance.dataset=odd",
          ": cross_covariance: 'mine.h5', dataset 'odd': values in 'furlong'"},
