@@ -4,16 +4,15 @@
 //
 // Comparison with closed forms, for the study's material, spacings and an isothermal clamp:
 //   cosine  cos(q x) cos(q y) on a periodic square, q = 2 pi / side, decays at 2 kappa q^2 + h_c/C.
-//           Space: rate of the mesh. Time: against the decay of the mesh's own mode, so that only
-//           the time stepping contributes to the error.
+//           Space: rate of the mesh. Time: against the decay of the mesh's own mode, without its
+//           spatial error.
 //   mode    J_1(j' r / R) cos theta on the study's disc decays at kappa j'^2/R^2 + h_c/C,
 //           j' = 1.84118.
 // Self-convergence of the study, which has no closed form:
 //   field   The first full field of scan.fields (else the first) is exposed on a cold wafer with
-//           clamp, hood and ring. The temperatures at the end of its light and of its dark steps
-//           are compared with the next finer level: norm of the difference over that of the
-//           finest level, over the finest mesh's nodes, coarser meshes interpolated bilinearly.
-//           Differences of three levels give an order (Richardson).
+//           clamp, hood and ring. Temperatures at the end of its light and dark steps are compared
+//           with the next finer level: norm of the difference over that of the finest level, on the
+//           finest mesh (bilinear interpolation). Three levels give an order (Richardson).
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/wafer/heat/thermal.h"
