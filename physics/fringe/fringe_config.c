@@ -232,7 +232,7 @@ static const bb_key fringe_keys[] = {
              "Waves of height per fringe, 2 pi of phase: 0.5 in reflection, 1 in transmission."),
     GROUP(bb_fringe_config, surface, bb_fringe_surface_schema,
           "The measured surface or wavefront."),
-    GROUP(bb_fringe_config, pupil, bb_fringe_pupil_schema, "Pixels of the measured surface."),
+    GROUP(bb_fringe_config, pupil, bb_fringe_pupil_schema, "Pixels inside the pupil."),
     GROUP(bb_fringe_config, camera, bb_fringe_camera_schema,
           "Camera frames: quantisation, noise and fringe visibility."),
     GROUP(bb_fringe_config, detection, bb_fringe_detection_schema, "Phase detection from frames."),

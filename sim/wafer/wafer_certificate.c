@@ -155,7 +155,7 @@ static const bb_output rows[] = {
      "displacements without a bound: rows or products that are not finite",
      BB_MEMBER(row, unbounded)},
 };
-static const bb_output_table outputs = {"/results, wafer and product: what storage lost", NULL,
+static const bb_output_table outputs = {"/results, wafer and product: storage errors", NULL,
                                         "results", "pipeline, axis", BB_OUTPUT_ROWS(rows)};
 
 static bb_status publish(void *all, bb_results *results)

@@ -295,7 +295,7 @@ bb_status bb_wafer_products_load(bb_restart *restart, bb_wafer_products *product
     BB_TRY(list_products(products, &pieces, &count));
     BB_TRY(bb_store_read_list(restart->resumed, pieces + HEAD + 2, count - HEAD - 2));
     products->done = done;
-    bb_log_info("continuing after %td of %td fields and axes", done, products->all);
+    bb_log_info("resuming after %td of %td fields and axes", done, products->all);
 done:
     if (restart != NULL) {
         bb_store_close(&restart->resumed);

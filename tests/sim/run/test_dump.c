@@ -127,7 +127,7 @@ TEST_FULL(rows_in_zfp_round_trip)
     double two = driver_row(read, "overlay_x_nm", "reference")[0];
     check_relative(two, one, 1e-3);
     assert_true(one != two);
-    // As many cells on another mesh are other cells.
+    // The same number of cells on another mesh is refused.
     CALL_EXPECT(2, "grid rows of 40 cells, expected the 37 of response.grid", "run",
                 CONFIG_WAFER_SMALL, "response.generator=file", "response.file=zfp.h5",
                 "response.grid={columns: 37, rows: 40}", "-q", "-o", "turned.h5");

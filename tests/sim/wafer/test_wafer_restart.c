@@ -339,7 +339,7 @@ TEST_FULL(products_go_on_after_a_field)
     assert_true(count > MATRICES);
     for (int left = 0; left <= MATRICES; ++left) {
         (void)snprintf(name, sizeof name, "seen-%d", count - 1 - left);
-        (void)snprintf(text, sizeof text, "continuing after %d of %d", MATRICES - left, MATRICES);
+        (void)snprintf(text, sizeof text, "resuming after %d of %d", MATRICES - left, MATRICES);
         (void)unlink("resumed.h5");
         (void)unlink("resumed-probes.csv");
         assert_int_equal(call("resumed.h5", "--resume", name, 0), 0);
@@ -352,7 +352,7 @@ TEST_FULL(products_go_on_after_a_field)
     device = "response.gpus=3"; // for the study's device, the cpu
     (void)snprintf(name, sizeof name, "seen-%d", count - 1);
     assert_int_equal(call("gpus.h5", "--resume", name, 0), 0);
-    assert_true(has_printed("continuing after 6 of 6"));
+    assert_true(has_printed("resuming after 6 of 6"));
     device = "device=auto";
     (void)snprintf(name, sizeof name, "seen-%d", count - 1);
     pipelines = CODED("5");
