@@ -269,7 +269,8 @@ TEST_FULL(beams_past_the_grid_need_functions_that_have_ended)
                           "monte_carlo={pixels_per_subaperture: 8, screen_oversize: 1.5}",
                           "time_domain={frames: 1, realisations: 2, delay_ms: 2.0, loop: closed, "
                           "settle_frames: 1}"}};
-    check_refused(&timed, BB_INVALID, "expected at most 0.01: guide_stars[4] sees the conjugate");
+    check_refused(&timed, BB_INVALID,
+                  "expected at most 0.01: the footprint of guide_stars[4] on the");
     timed.overrides[1] = KEYS("file: dm.h5, dataset: sharp");
     results = driver_results(&timed);
     assert_true(driver_dataset(results, "strehl_time_domain")->numbers[0] > 0.0);
