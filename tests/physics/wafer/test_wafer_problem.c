@@ -198,7 +198,7 @@ TEST_FULL(burls_and_crystals_need_elements)
     bb_wafer_config config = config_of(&c);
     c.clamp.burls = (bb_burl_config){
         .pitch_mm = 10.0, .footprint_mm = 5.0, .scatter = 0.2, .missing_fraction = 0.1, .seed = 1};
-    check_refused(&c, BB_UNSUPPORTED, "only response.generator: plate has burls");
+    check_refused(&c, BB_UNSUPPORTED, "only response.generator: plate supports burls");
     c.response.generator = BB_GENERATOR_PLATE;
     check_ok(bb_wafer_problem_create(&config, &problem[0]));
     c.clamp.burls.pitch_mm = NAN;

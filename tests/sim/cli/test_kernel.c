@@ -261,7 +261,7 @@ TEST_FULL(kernels_of_the_users_are_tuned)
            "elements of start and other integers are random from 0 to 49; --in FILE.h5");
     expect("bitbudget tune scale.kernel T=DP U=SP --set a=9,b=9", 2,
            "U=SP: the description has no type");
-    expect("bitbudget tune scale.kernel --set a=9,b=9", 2, "elementDataType 'T' is no type");
+    expect("bitbudget tune scale.kernel --set a=9,b=9", 2, "elementDataType 'T' is not a type");
     expect("bitbudget tune scale.kernel T=DP", 2,
            "set its sizes in columns x rows, as --set a=2048,");
     expect("bitbudget tune scale.kernel T=DP --set large", 2, "has no benchmark data");

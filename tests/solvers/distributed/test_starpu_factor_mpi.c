@@ -261,7 +261,7 @@ TEST(grids_of_other_counts_are_refused)
 {
     bb_engine *engine = NULL;
     const bb_engine_config config = {.grid = {1, processes + 1}, .workers = 1};
-    check_fails(bb_engine_starpu.create(&config, &engine), BB_INVALID, "started are");
+    check_fails(bb_engine_starpu.create(&config, &engine), BB_INVALID, "were started");
     const bb_engine_config two = {.grid = {1, 2}, .workers = 1};
     check_fails(bb_engine_own.create(&two, &engine), BB_INVALID, "grid 1x2 of engine own");
     const bb_engine_config half = {.grid = {2, 0}, .workers = 1};
