@@ -186,10 +186,10 @@ static bb_status check_trust(const char *what, const struct stat *about, bb_disk
     const bool is_ours = about->st_uid == 0 || about->st_uid == geteuid() ||
                          about->st_uid == trust.owner || (is_excused && about->st_uid == root);
     const bool is_kept = is_excused && (about->st_mode & S_ISVTX) != 0;
-    BB_REQUIRE(is_ours, BB_UNSUPPORTED, "'%s' belongs to user %lu, who could change it", what,
+    BB_REQUIRE(is_ours, BB_UNSUPPORTED, "'%s' is owned by user %lu, who is not trusted", what,
                (unsigned long)about->st_uid);
     BB_REQUIRE(is_kept || (about->st_mode & trust.writers) == 0, BB_UNSUPPORTED,
-               "'%s' can be written by others, who could change it", what);
+               "'%s' is writable by other users; remove their write permission", what);
 done:
     return status;
 }

@@ -46,12 +46,12 @@ enum {
 typedef struct bb_codec_config {
     int codec;                 ///< row number: plain formats in bb_format's order, then others
     double bits;               ///< bfp: 4..16, integer: 2..16, whole; zfp: per value (rate) or
-                               /// < planes (precision); low_rank: smallest width of a factor's
+                               ///< planes (precision); low_rank: smallest width of a factor's
                                /// value, 16, 32
     bb_index block;            ///< values that share an exponent or width: 32, the default
     int mode;                  ///< bb_zfp_mode
     double tolerance;          ///< absolute, in the matrix's unit: quantiser, zfp accuracy;
-                               /// < RMS error of a tile or block: low_rank, transform
+                               ///< RMS error of a tile or block: low_rank, transform
     double tolerance_of_range; ///< relative to the matrix's range (maximum - minimum)
     bb_index dimensions;       ///< zfp: 1..4, default 2
     bb_index band_lines;       ///< lines of the row grid in a band, 1..16: low_rank 12, transform 9
@@ -192,8 +192,8 @@ typedef struct bb_matrix_layout {
     bb_index row_columns;  ///< rows are points of a grid, this many across; 0: no grid
     double range;          ///< maximum - minimum of the values; used by tolerance_of_range only
     const double *column_norms; ///< borrowed during encoding: for every bb_codec_norm_width
-                                /// < columns a lower triangular L [width][width], E costs ||E L||;
-                                /// < the last may be smaller, with the same stride; NULL: none
+                                ///< columns a lower triangular L [width][width], E costs ||E L||;
+                                ///< the last may be smaller, with the same stride; NULL: none
 } bb_matrix_layout;
 
 /// Whether the codec can achieve the configuration's tolerance for values of this range (maximum -

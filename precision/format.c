@@ -140,7 +140,7 @@ static double within(double magnitude, double deviation)
 
 double bb_format_normal_error(bb_format format, double deviation)
 {
-    enum { BINADES = 6 }; // below the deviation's own; the last has negligible weight
+    enum { BINADES = 6 }; // above the deviation's own; the last has negligible weight
     const bb_format_info *info = bb_format_describe(format);
     const double normal = bb_format_smallest_normal(format);
     const double square = deviation * deviation;

@@ -56,11 +56,11 @@ typedef struct bb_variant_info {
     int products;     ///< of operand planes: 3 for x3, 1 otherwise
     bool rounds;      ///< whether operands are rounded
     double rate;      ///< of large square matrix products on one H200, TF/s, with CUDA 13.0
-                      /// < (x3: of its result; fp8: of bf16, which its products use): to rank <
+                      ///< (x3: of its result; fp8: of bf16, which its products use): to rank
                       /// variants, not to predict times
     bb_variant_panels panels;
     bb_variant in_halves; ///< equivalent that can be mixed with others on a device: a variant in
-                          /// < planes of fp16; the variant itself if there is none
+                          ///< planes of fp16; the variant itself if there is none
     bb_variant next;      ///< variant tried after a failed factorization; dp: none
 } bb_variant_info;
 

@@ -93,8 +93,8 @@ typedef struct bb_slope_noise {
 } bb_slope_noise;
 
 struct bb_guide_star_kind {
-    const bb_schema
-        *schema;         ///< for sensors.<name>, of bb_star_settings: what a star may override too
+    /// for sensors.<name>, of bb_star_settings: keys that a star may override
+    const bb_schema *schema;
     const char *own_key; ///< required setting without a default; NULL: none
     bool launched;       ///< laser launched from the ground: launch, launch_x_m, launch_y_m apply
     bool tilt_unknown;   ///< the beam is tilted on its way up as the image is on its way down

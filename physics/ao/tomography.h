@@ -121,7 +121,7 @@ typedef struct bb_tomography_score {
     double residual_rms;    ///< m: over the pupil without piston; stationary: sqrt(corr(0))
     double correctable_rms; ///< m
     bb_index psf_count;     ///< number of wavelengths, from the first, with a `psf`
-    double *psf;            ///< [psf_count][N][N] (bb_point_spread_layout says N)
+    double *psf;            ///< [psf_count][N][N] (N from bb_point_spread_layout)
     double *width_rad;      ///< [wavelengths] full width at half maximum
     bb_index box_count;
     const double *boxes_rad; ///< [box_count] widths of square boxes

@@ -121,7 +121,8 @@ static bb_status build(const layout *plan, bb_disc_mesh **out)
     BB_TRY(BB_ZEROED(mesh->node_columns * mesh->node_rows, &mesh->node_at));
     number_cells(plan, mesh);
     number_nodes(mesh);
-    BB_REQUIRE(mesh->cell_count > 0, BB_INVALID, "no cell of %g m has its centre within %g m",
+    BB_REQUIRE(mesh->cell_count > 0, BB_INVALID,
+               "mesh: cells of %g m are too large for a radius of %g m, no cell centre is inside",
                plan->spacing, plan->radius);
     BB_TRY(BB_ALLOCATE(4 * mesh->cell_count, &mesh->cell_nodes));
     BB_TRY(BB_ALLOCATE(mesh->node_count, &mesh->node_column));

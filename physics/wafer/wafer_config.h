@@ -138,8 +138,8 @@ typedef struct bb_scan_config {
     bb_list layout;   ///< bb_field_place: fields instead of the grid; empty: the grid
     bb_list dose_map; ///< bb_dose_point: relative dose within a field; empty: uniform
     int order;        ///< bb_scan_order
-    bb_list
-        sequence;   ///< bb_index: fields by their index in the meander, for order given; else empty
+    /// bb_index: fields by their index in the meander, for order given; else empty
+    bb_list sequence;
     bb_list fields; ///< bb_index: scored fields by exposure order from 0; BB_LIST_ALL for `all`
     double dose_mj_per_cm2;
     bb_list doses; ///< bb_field_dose: exposures with another dose

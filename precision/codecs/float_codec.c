@@ -90,7 +90,7 @@ static layout layout_of(const bb_codec_config *config)
                   .spacing = ldexpf(1.0F, 1 - bias - mantissa)};
     out.largest = ldexp(2.0 - ldexp(1.0, -mantissa), bias);
     if (finite && exponent < 8) {
-        // The word before NaN's; without significand bits, the binade below.
+        // Largest value: the word below NaN; without fraction bits, the binade below it.
         out.largest =
             mantissa > 0 ? ldexp(2.0 - ldexp(2.0, -mantissa), bias + 1) : ldexp(1.0, bias);
     }

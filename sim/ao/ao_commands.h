@@ -25,8 +25,8 @@ typedef struct bb_ao_truth {
 typedef struct bb_ao_commands {
     const bb_tomography *problem; ///< borrowed
     bb_ao_truth *truths;          ///< [targets]
-    bb_matrix_source
-        zeros; ///< zero matrix [actuators][n], for mirrors with joint correction (mcao)
+    /// zero matrix [actuators][n], for mirrors with joint correction (mcao)
+    bb_matrix_source zeros;
 } bb_ao_commands;
 
 void bb_ao_commands_release(bb_ao_commands *self);

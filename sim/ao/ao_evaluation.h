@@ -15,21 +15,21 @@ enum { BB_AO_FRAME_TIMES = 3 };  ///< median, 99th percentile, maximum
 /// Results of a pipeline; NaN where it failed.
 typedef struct bb_ao_evaluation {
     bb_evaluation common;
-    bb_factor_pipeline
-        level;  ///< pipeline that `r` was solved with: the study's, or the result of a search
+    /// pipeline that `r` was solved with: the study's, or the result of a search
+    bb_factor_pipeline level;
     double **r; ///< [targets], each [m][n]. Shared reconstructor: the first only; mcao: r[0] is M
                 ///< [actuators][n]. Commands of each target's mirror [actuators][n] where `kind` is
                 ///< BB_RESIDUAL_COMMANDS
-    bb_residual_kind
-        kind; ///< quantity that `r` estimates (ao_commands.h), also that of its residual
+    /// quantity that `r` estimates (ao_commands.h), also that of its residual
+    bb_residual_kind kind;
     bb_factor_resident resident; ///< `r` on a GPU, where it is only scored: every r[t] is NULL then
     double **seen;  ///< [targets], each [m][n]: D_t M with mcao (ao_mcao.h); NULL: use `r`
     bool shared;    ///< one reconstructor corrects all targets
     double *strehl; ///< [targets][wavelengths], by the study's `score`
     double *shaken; ///< [targets][wavelengths] the same with the study's shake test
     double *pairs;  ///< [targets][wavelengths] by pairs, without error terms; only with frames
-    double
-        *pairs_with_terms; ///< [targets][wavelengths] by pairs, with error terms; only with frames
+    /// [targets][wavelengths] by pairs, with error terms; only with frames
+    double *pairs_with_terms;
     double *stationary;    ///< [targets][wavelengths] assuming a stationary residual, with error
                            ///< terms; only with frames
     double *ensquared;     ///< [targets][wavelengths][boxes]

@@ -33,9 +33,9 @@ typedef struct bb_ao_extent {
     double estimated;      ///< rows of an estimate of all targets
     double projected_rows; ///< rows of D_t M of all targets, where frames need it
     bb_need gathering;     ///< right-hand side with mcao
-    bb_need
-        truths;    ///< truth covariances of all targets in commands, where pipelines store commands
-    bb_need whole; ///< computing covariances of phase and slopes, for exact scores
+    /// truth covariances of all targets in commands, where pipelines store commands
+    bb_need truths;
+    bb_need whole;        ///< computing covariances of phase and slopes, for exact scores
     bb_need wholes;       ///< resident part of `whole`
     bb_need best;         ///< right-hand sides and solutions of error_terms.minimum_variance
     double products;      ///< rows of M Cmm M^T, in addition to the residuals; 0 without

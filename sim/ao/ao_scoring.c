@@ -457,8 +457,8 @@ done:
 // Selection of the scores to compute.
 typedef struct selection {
     bb_index targets, wavelengths; // first ones only
-    const bb_ao_late *
-        late; // truths at another time, for scores of the correctable residual; NULL: the problem's
+    // truths at another time, for scores of the correctable residual; NULL: the problem's
+    const bb_ao_late *late;
     double *const *whole; // [evaluations] scores of the whole residual at that time
 } selection;
 

@@ -35,8 +35,8 @@ BB_CHECKED bb_status bb_ao_whole_check(const bb_ao_study *study, const bb_config
 const double *bb_ao_whole_matrix(const bb_tomography *problem, const bb_ao_evaluation *evaluation,
                                  bb_index target);
 
-/// Sets in `out` the estimate for a score by pairs of a target; `*estimate` is `out`, or NULL with
-/// independent error terms. `product` is M Cmm M^T with mcao, borrowed. Errors: those of
+/// Fills `out`, the estimate for the score of one target by pairs; `*estimate` is `out`, or NULL
+/// with independent error terms. `product` is M Cmm M^T with mcao, borrowed. Errors: those of
 /// bb_whole_residual_create.
 BB_CHECKED bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluation *evaluation,
                                           bb_index target, const double *product,

@@ -158,7 +158,7 @@ typedef struct bb_fringe_sight {
     const bb_unwrap_parts *parts;
 } bb_fringe_sight;
 
-/// Creates empty maps of `columns` x `rows` points. The study outlives them. Errors: BB_MEMORY.
+/// Creates empty maps of `columns` x `rows` points. The study must outlive them. Errors: BB_MEMORY.
 /// Owner: the caller.
 BB_CHECKED bb_status bb_fringe_maps_create(const bb_fringe_study *study, bb_index columns,
                                            bb_index rows, bb_fringe_maps **out);

@@ -40,8 +40,8 @@ typedef struct bb_fits_image {
     bb_index planes, rows, columns;
     bool is_float;                 ///< floats, or integers with a scale that is not an integer
     char unit[BB_FITS_UNIT_BYTES]; ///< BUNIT of the header, "" if absent
-    double
-        *values; ///< [planes][rows][columns], NULL for a header; release with bb_fits_image_release
+    /// [planes][rows][columns], NULL for a header; release with bb_fits_image_release
+    double *values;
     size_t bytes; ///< allocated size
 } bb_fits_image;
 

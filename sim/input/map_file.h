@@ -19,10 +19,10 @@ enum { BB_MAP_FILE_EDGE = 16384 }; ///< largest number of rows, columns or steps
 typedef struct bb_map_request {
     const char *file;
     const char *dataset; ///< for a FITS file an image (fits_image.h), the first one for "/any"
-    const char
-        *unit;  ///< required value of the attribute `units`, if present, in any spelling; NULL: any
-    bool steps; ///< also accepts [step][rows][columns]
-    bool mask;  ///< requires integers or booleans
+    /// required value of the attribute `units`, if present, in any spelling; NULL: any
+    const char *unit;
+    bool steps;       ///< also accepts [step][rows][columns]
+    bool mask;        ///< requires integers or booleans
     const char *cube; ///< requires one map for each item of this name ("actuator"); NULL: not used
     const char *attribute; ///< a numeric attribute to read, not for FITS; NULL: none
     bb_index longest;      ///< largest number of rows or columns; 0: BB_MAP_FILE_EDGE

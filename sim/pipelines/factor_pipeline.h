@@ -87,8 +87,8 @@ extern const char *const bb_factor_engine_names[];
 typedef struct bb_factor_solver_config {
     bb_index tile; ///< BB_INTEGER_UNSET: auto (bb_factor_device_resolve_tile)
     int scale;     ///< bb_factor_scale
-    double
-        dither; ///< rows of the unit diagonal are scaled by independent factors in [1 - dither, 1]
+    /// rows of the unit diagonal are scaled by independent factors in [1 - dither, 1]
+    double dither;
     bb_index gpus;          ///< GPUs of this host that share factorizations and scores on CUDA
     int engine;             ///< bb_factor_engine_kind
     const char *grid;       ///< process grid: "auto" or "2x4"

@@ -21,8 +21,8 @@ typedef struct bb_factor_report {
     double break_even; ///< iterations at which a direct x3 factorization costs the same
     double stored_bytes, stored_values; ///< of the reconstructors, if stored
     double stored_bits;                 ///< per value, including scales and widths
-    double
-        wire_bytes; ///< sent between processes, for the factor and one solve; NaN with one process
+    /// sent between processes, for the factor and one solve; NaN with one process
+    double wire_bytes;
     double swap_read_bytes,
         swap_written_bytes; ///< traffic of a file of tiles, for the factor; NaN: no file
     double swap_wait_s;     ///< wait for tiles, summed over threads

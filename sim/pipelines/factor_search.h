@@ -70,8 +70,8 @@ typedef struct bb_factor_search_task {
     bb_search_trials *trials;
     const char *quantity;             ///< name of the missing quantity if `drawn` of a draw is NaN
     const bb_factor_problem *problem; ///< for arithmetic
-    double *
-        *tile_norms; ///< for arithmetic: computed if a device needs them, then owned by the caller
+    /// for arithmetic: computed if a device needs them, then owned by the caller
+    double **tile_norms;
     void *context;
     /// Computes the loss of the reconstructors r [targets] of a successful evaluation, and sets its
     /// outcome if they fail. May replace r.

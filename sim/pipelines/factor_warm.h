@@ -10,8 +10,8 @@
 /// Key of the kernels that a pipeline launches on a device.
 typedef struct bb_factor_kernels {
     int count, diagonal, sweeps;
-    bb_variant
-        variants[BB_VARIANT_COUNT]; ///< [count] variants that tiles may get; one without a policy
+    /// [count] variants that tiles may get; one without a policy
+    bb_variant variants[BB_VARIANT_COUNT];
 } bb_factor_kernels;
 
 bb_factor_kernels bb_factor_kernels_of(const bb_factor_pipeline *pipeline);

@@ -468,7 +468,7 @@ done:
     return status;
 }
 
-// All kinds together only if there is a single kind.
+// Prints median stage times; the row over all kinds only if there is a single kind.
 static bb_status print_stages(const bb_realtime_summary *s, bb_text *out)
 {
     bb_status status = BB_OK;

@@ -377,7 +377,7 @@ done:
     return status;
 }
 
-// Adds tics 1, 2, 5, 10 ... between the ends of an axis.
+// Adds tick marks at 1, 2, 5, 10, ... between the ends of an axis.
 static bb_status add_plain_tics(bb_figure *figure, double low, double high)
 {
     bb_status status = BB_OK;

@@ -215,8 +215,7 @@ static bb_status draw_staleness(const bb_plot_scene *scene, bb_figure *figure)
     const bb_index ages = set.across->count;
     BB_REQUIRE(precision->count == set.pipelines->count &&
                    aged->count == set.pipelines->count * set.policies->count * ages,
-               BB_INVALID,
-               "the losses of the night do not have the axes of its pipelines and ages");
+               BB_INVALID, "night losses: sizes do not match the axes pipeline, policy and age");
     BB_TRY(list_losses(&set, aged, precision, &losses));
     BB_TRY(begin(scene->results, &set,
                  "Mean loss relative to the reference's reconstructor of the moment, due to age "

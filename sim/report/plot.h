@@ -10,8 +10,8 @@
 /// Data of a picture.
 typedef struct bb_plot_scene {
     const bb_results *results; ///< all groups
-    const bb_experiment
-        *experiment;               ///< NULL for a file without experiment, such as a benchmark file
+    /// NULL for a file without experiment, such as a benchmark file
+    const bb_experiment *experiment;
     const char *x, *y;             ///< swept keys, y also "pipeline"; NULL: defaults, see below
     const char *pipeline;          ///< for heatmap and lines
     const char *value;             ///< for heatmap and lines: dataset of /results

@@ -22,8 +22,8 @@ typedef struct bb_run_options {
     const char *checkpoint;    ///< checkpoint file, NULL: none
     double checkpoint_every_s; ///< shortest interval between checkpoints, NaN: default
     const char *resume;        ///< checkpoint to resume from, NULL: start from the beginning
-    const struct bb_kernel_wish
-        *kernels; ///< variants of generated kernels; NULL: default selection
+    /// variants of generated kernels; NULL: default selection
+    const struct bb_kernel_wish *kernels;
 } bb_run_options;
 
 /// Options of the command line for a stream.

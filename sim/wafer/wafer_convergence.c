@@ -47,7 +47,7 @@ typedef struct level_table {
 static bb_status add_row(level_table *table, const level_row *row)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(table->count < MOST_ROWS, BB_INTERNAL, "over %d levels", MOST_ROWS);
+    BB_REQUIRE(table->count < MOST_ROWS, BB_INTERNAL, "more than %d levels", MOST_ROWS);
     level_row *added = &table->rows[table->count++];
     *added = *row;
     (void)snprintf(added->name, sizeof added->name, "%s", row->study);

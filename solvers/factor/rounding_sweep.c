@@ -9,7 +9,7 @@
 #include <math.h>
 
 static const double rounding_seconds = 1.2e-8; // time per value for a codec, on one core
-// Time for the feedback of one column of its panel, on one core.
+// Time per value and column of its panel for the feedback, on one core.
 static const double panel_seconds = 2.5e-10;
 static const double library_bytes = 1.0e8; // memory of a cuBLAS handle
 

@@ -685,8 +685,8 @@ static bb_need need_part(double slopes, double commands, double groups, double s
     const double single = sizeof(float);
     const double wide = sizeof(double);
     const double objects = sizeof(bb_command_part) + sizeof(cpu_loop);
-    const double ends = single * (slopes + commands); // estimated, per row and column
-    const double lines = single * 2.0 * 31.0;         // rounding up of row shares
+    const double ends = single * (slopes + commands); // slopes and commands of a frame
+    const double lines = single * 2.0 * 31.0;         // padding of both to 32 floats
     const double host = objects + (double)BB_COMMAND_AHEAD * (ends + lines);
     const double inside = slopes * (single * (2.0 + scaled) + wide) + groups * (single + wide) +
                           commands * (2.0 * wide + single * (groups + (double)delay));

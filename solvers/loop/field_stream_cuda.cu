@@ -95,7 +95,7 @@ bb_status take_image(bb_queue *stream, bb_index, bb_index, void *arguments)
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
-                             "allocation of %zu bytes of pinned memory", task->image->bytes);
+                             "cannot allocate %zu bytes of pinned memory", task->image->bytes);
     }
     BB_CUDA_TRY(error);
     size_t index = 0;

@@ -257,10 +257,10 @@ constexpr int warps = threads / lanes;
 
 // Words of a block in the format of bb_transform_pack.
 struct packer {
-    uint8_t code[BB_TRANSFORM_GROUPS];   // bits of a group, 0: none
-    uint8_t active[BB_TRANSFORM_GROUPS]; // number of preceding codes of nonempty groups
-    uint16_t number[BB_TRANSFORM_GROUPS];
-    uint32_t begin[BB_TRANSFORM_GROUPS]; // words of the preceding groups
+    uint8_t code[BB_TRANSFORM_GROUPS];    // width code of a group (bb_transform_code), 0: no words
+    uint8_t active[BB_TRANSFORM_GROUPS];  // codes of the nonempty groups, in order
+    uint16_t number[BB_TRANSFORM_GROUPS]; // index of a group among the nonempty ones
+    uint32_t begin[BB_TRANSFORM_GROUPS];  // words of the preceding groups
     uint32_t scratch[warps][lanes];
     uint32_t count, total;
     unsigned long long place;

@@ -121,7 +121,7 @@ template <int from> __device__ __forceinline__ double over_lanes(double sum)
     return sum;
 }
 
-// A warp's panel of an operand; slabs are counted from the task's first.
+// Work item of a warp: a panel of one slab and operand; slab 0 is the task's first.
 struct panel_item {
     int operand;
     bb_index slab, panel;

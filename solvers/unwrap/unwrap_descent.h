@@ -39,8 +39,8 @@ typedef struct bb_unwrap_bound {
     const bb_unwrap_parts *parts; ///< borrowed
     bool is_double;               ///< true: words of weights and residuals are fp64, else fp32
     int32_t *order;               ///< [point_count] points, tree by tree, in depth-first order
-    int32_t
-        *ends; ///< [rows][columns], also scratch; first: place after the last point of its subtree
+    /// [rows][columns], also scratch; first: place after the last point of its subtree
+    int32_t *ends;
     int32_t *parents;   ///< [point_count] place of the parent; of itself for a root
     float *resistances; ///< [point_count] 1 / w of the edge to the parent; 0 for roots
     double *sums;       ///< [point_count + 1] scratch

@@ -11,7 +11,7 @@ struct bb_unwrap_detection {
     // Pixels as 32-bit words of two (one more if odd), and as separate values.
     bb_unwrap_field pairs, pixels;
     bb_unwrap_field frames;         // `pixels` split into frames; they share its block
-    bb_unwrap_field inside;         // step in integer arithmetic
+    bb_unwrap_field inside;         // mask as integers, 1 inside
     bb_unwrap_field cosines, sines; // weights of the four frames
     bb_unwrap_field mean, window, across, along;
     bb_unwrap_field tables[2][2]; // by axis: cosine and sine of the carrier

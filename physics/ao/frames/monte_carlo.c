@@ -291,7 +291,7 @@ bb_need bb_monte_carlo_need(const bb_frame_sampler_extent *frames, double estima
     const double columns = estimates * (1.0 + 2.0 * wavelengths);
     const bb_need sums = {.host_bytes = sizeof(double) * (frames->frames * columns +
                                                           batches * pictures * edge * edge)};
-    // Each thread has two wavefronts, and an image's field, two factors and amplitudes.
+    // Per thread: two wavefronts; for an image also a field, two phase-factor matrices, amplitudes.
     const double picture =
         pictures > 0.0 ? 2.0 * (points + 2.0 * edge * sqrt(points) + edge * edge) : 0.0;
     const bb_need rating = {.host_bytes =

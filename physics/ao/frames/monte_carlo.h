@@ -3,9 +3,8 @@
 // Monte-Carlo score of reconstructors by independent frames, next to the analytic one.
 //
 // Each frame (frame_sampler.h) has two residual wavefronts over the pupil of a target:
-//   correctable  F Dx (s_truth - R s): the residual of Cee = <(s_truth - R s)(s_truth - R s)^T>,
-//   with
-//                a perfect noiseless truth sensor; no fitting error;
+//   correctable  F Dx (s_truth - R s): residual of Cee, with a perfect noiseless truth sensor and
+//                no fitting error;
 //   whole        screens - F Dx R s: includes fitting error and aliasing;
 // with F the influence functions and Dx the projector of the target's mirror. For mirrors that
 // correct together (mirror_commands.h) the first uses s_truth - D_q M s, projected on a mirror of
@@ -48,7 +47,7 @@ typedef struct bb_monte_carlo_task {
     bb_frame_mean *structure; ///< [separation_count] structure function of the phase over the first
                               ///< target's pupil, along x and y, over von Karman's
     bb_frame_mean *fitting;   ///< [targets] variance of the phase that the mirror leaves when it
-                              /// < follows the truth sensor, over (d / r0)^(5/3), rad^2: the <
+                              ///< follows the truth sensor, over (d / r0)^(5/3), rad^2: the
                               /// fitting_coefficient of error_terms.h with this mirror's aliasing
 } bb_monte_carlo_task;
 

@@ -46,7 +46,7 @@ typedef struct bb_learned_profile {
     double *height_m; ///< [layer_count]
     double *strength; ///< [layer_count] m^(-5/3)
     double *sigma;    ///< [layer_count] standard error: from the scatter of the sources if
-                      /// < there are two or more, else from the residual, assumed uncorrelated
+                      ///< there are two or more, else from the residual, assumed uncorrelated
     double *own;      ///< [layer_count] independent fraction of a layer's covariance
     double r0_m;      ///< (sum of strengths)^(-3/5), at 500 nm
     double outer_scale_m;

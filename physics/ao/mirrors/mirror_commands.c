@@ -211,7 +211,7 @@ bb_need bb_mirror_commands_need(const bb_ao_config *config, double slopes, doubl
         2.0e-8 * slopes * actuators + 6.0 * corrected * actuators * actuators / BB_NEED_FP64_RATE;
     const bb_need stacked = {.host_bytes = sizeof(double) * (corrected + 3.0) * actuators,
                              .seconds = seconds};
-    // Memory for the case that they do not hold.
+    // Memory without reflection symmetries, which may be absent; time with them.
     bb_need projector = bb_mirror_projector_need((bb_index)actuators, false);
     projector.seconds = bb_mirror_projector_need((bb_index)actuators, is_even(config)).seconds;
     return bb_need_together(

@@ -14,7 +14,7 @@
 //
 // The reduction of D^T D to tridiagonal form runs on one thread, 4/3 k^3 operations for k
 // actuators; if actuators have reflection symmetries that D^T D shares, each pair of parities is a
-// problem of a quarter of them (bb_parity_basis), and the four, a sixteenth of the operations each,
+// problem of a quarter of them (bb_parity_basis). The four, a sixteenth of the operations in total,
 // run in parallel. This choice depends on the values only, so the bits do not depend on the
 // threads.
 #ifndef BB_PHYSICS_AO_MIRRORS_MIRROR_PROJECTOR_H

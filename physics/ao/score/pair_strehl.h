@@ -76,7 +76,7 @@ typedef struct bb_pair_field {
     bb_index actuators;
     const double *influence;        ///< F [points][actuators], m per volt
     const bb_mirror_shape *shape;   ///< F on the comb's rows and columns, for Gaussian
-                                    /// < actuators at the lenslets' corners; NULL: otherwise
+                                    ///< actuators at the lenslets' corners; NULL: otherwise
     const double *twisted;          ///< z [points][actuators], V m; NULL if `sum` computes it
     const double *stationary;       ///< s [edge][edge] by |dy| and |dx| in steps, m^2, 0 at (0, 0)
     bb_pair_summing sum;            ///< computes the sums; NULL: on the host
@@ -94,7 +94,7 @@ typedef struct bb_pair_strehl {
     bb_index wavelength_count;
     const double *wavelengths_m; ///< [wavelength_count], borrowed
     double *attenuation; ///< g [wavelength_count][edge][2 edge - 1]: rows of dy >= 0, dx from
-                         /// < 1 - edge up
+                         ///< 1 - edge up
     double variance_m2;  ///< of the residual over the pupil, without its mean (piston)
 } bb_pair_strehl;
 

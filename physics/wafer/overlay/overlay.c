@@ -319,14 +319,14 @@ static void count_exceptions(bb_index left_alone, bb_index linear, bb_outcome *o
     const wording *fitted = words_of(linear);
     if (linear > 0 && left_alone > 0) {
         bb_outcome_set(outcome, BB_OUTCOME_OK,
-                       "%td %s of under %d points %s uncorrected, %td %s six parameters",
+                       "%td %s with fewer than %d points %s uncorrected, %td %s six parameters",
                        left_alone, alone->fields, LEAST_FIELD_POINTS, alone->stay, linear,
                        fitted->have);
     } else if (linear > 0) {
         bb_outcome_set(outcome, BB_OUTCOME_OK, "%td %s %s six parameters, no cubic", linear,
                        fitted->fields, fitted->have);
     } else if (left_alone > 0) {
-        bb_outcome_set(outcome, BB_OUTCOME_OK, "%td %s of under %d points %s uncorrected",
+        bb_outcome_set(outcome, BB_OUTCOME_OK, "%td %s with fewer than %d points %s uncorrected",
                        left_alone, alone->fields, LEAST_FIELD_POINTS, alone->stay);
     }
 }

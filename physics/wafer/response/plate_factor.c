@@ -547,8 +547,8 @@ static bb_status read_parts(bb_store *file, int64_t unknowns, bb_plate_factor *o
     bb_index bytes[PARTS];
     for (int i = 0; i < PARTS; ++i) {
         BB_TRY(bb_store_read_new(file, &out->parts[i], &bytes[i]));
-        BB_REQUIRE(bytes[i] > 0 && bytes[i] % 8 == 0, BB_INVALID, "array %d has %td bytes", i,
-                   bytes[i]);
+        BB_REQUIRE(bytes[i] > 0 && bytes[i] % 8 == 0, BB_INVALID,
+                   "array %d has %td bytes, expected a positive multiple of 8", i, bytes[i]);
     }
     out->view = (bb_supernodes){
         .unknowns = unknowns,

@@ -53,8 +53,8 @@ typedef struct bb_frame_loop {
     int device_count;
     bb_device *devices[BB_COMMAND_DEVICES]; ///< all of one kind
     bb_frame_matrices matrices;
-    bb_coded_operator
-        *operators[BB_COMMAND_DEVICES][BB_COMMAND_MATRICES]; ///< for the rows of each device
+    /// for the rows of each device
+    bb_coded_operator *operators[BB_COMMAND_DEVICES][BB_COMMAND_MATRICES];
     bb_command_loop *frames;
     float *reference;      ///< [slopes]
     bb_index sets;         ///< BB_FRAME_SETS, or the frames of a file

@@ -148,7 +148,7 @@ static bb_status verify_sums(FILE *file, const char *path, const fits_header *he
     rewind(file);
     const uint64_t head = add_blocks(file, header->blocks);
     const uint64_t data = add_blocks(file, (bb_index)ceil(data_bytes / BLOCK_BYTES));
-    const uint64_t all = (head + data) % UINT32_MAX; // all bits set if intact
+    const uint64_t all = (head + data) % UINT32_MAX; // 0 if intact: the FITS sum is then all ones
     BB_REQUIRE(isnan(header->data_sum) ||
                    fmod(header->data_sum, UINT32_MAX) == (double)(data % UINT32_MAX),
                BB_IO, "'%s': damaged: its data do not match its DATASUM", path);

@@ -334,7 +334,7 @@ done:
     return status;
 }
 
-// Waits for the oldest phase in flight; lanes after the first start it here.
+// Waits for the oldest phase in flight; lanes other than the first start it here.
 static bb_status finish_phase(bb_realtime_loop *loop, int64_t release_ns, bb_step_record *records)
 {
     bb_status status = BB_OK;

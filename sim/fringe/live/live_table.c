@@ -81,7 +81,7 @@ bb_status bb_live_meter_recent(bb_live_meter *meter, bb_index *count, bb_latency
 static const bb_output stream_rows[] = {
     {"source", "", NULL, "source of the frames", .note = "--source",
      BB_MEMBER(bb_live_summary, source)},
-    {"frames", "", "1", "frames of a phase", BB_MEMBER(bb_live_summary, frames)},
+    {"frames", "", "1", "number of frames per phase", BB_MEMBER(bb_live_summary, frames)},
     {"overlap", "", "1", "largest number of phases in flight", BB_MEMBER(bb_live_summary, overlap)},
     {"columns", "", "1", "columns of the last frames", OF_STREAM(columns)},
     {"rows", "", "1", "rows of the last frames", OF_STREAM(rows)},

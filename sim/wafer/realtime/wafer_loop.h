@@ -79,9 +79,9 @@ typedef struct bb_wafer_loop {
     bool streamed;
     bool no_prefetch; ///< streamed: no matrices are sent while a field runs
     bb_index turn;    ///< streamed: number of scored fields started
-    bb_index
-        slot_fields[BB_FIELD_SLOTS]; ///< streamed: scored field in a slot or in flight; -1: none
-    bb_index period, step;           ///< current ones; -1: none
+    /// streamed: scored field in a slot or in flight; -1: none
+    bb_index slot_fields[BB_FIELD_SLOTS];
+    bb_index period, step; ///< current ones; -1: none
 } bb_wafer_loop;
 
 /// Checks that the loop supports a study and its pipeline. Errors: BB_UNSUPPORTED, with the key and

@@ -24,7 +24,7 @@ const int threads = 256;
 struct blocks_of_panel {
     bb_triangle_layout layout;
     bb_index begin;  // position of the first block
-    bb_index column; // rows of the matrix
+    bb_index column; // column in the matrix
 };
 
 __device__ bb_index item_of(const blocks_of_panel &blocks, bb_index place)

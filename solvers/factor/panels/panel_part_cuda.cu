@@ -340,7 +340,7 @@ template <typename T> bb_status upload_scale(bb_panel_part *part, const double *
         cudaError_t error =
             cudaMemcpy(panel == 1 ? part->panel_scale : part->scale, values,
                        static_cast<size_t>(items) * sizeof(T), cudaMemcpyHostToDevice);
-        BB_REQUIRE(error == cudaSuccess, BB_DEVICE, "upload of a scale: %s",
+        BB_REQUIRE(error == cudaSuccess, BB_DEVICE, "cannot upload a scale: %s",
                    cudaGetErrorString(error));
     }
 done:

@@ -92,8 +92,8 @@ struct bb_split_product_cuda {
     bb_index plane_stride; ///< of the result
     bb_index plane_row;    ///< plain: row of the first result row
     bb_index plane_column; ///< column of the first column of C
-    const float
-        *largest; ///< device: B was divided by bb_split_product_plane_unit(*largest); NULL for 1
+    /// device: B was divided by bb_split_product_plane_unit(*largest); NULL for 1
+    const float *largest;
     const int *stopped; ///< device: nonzero skips the product
 };
 

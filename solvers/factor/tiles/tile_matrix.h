@@ -125,7 +125,7 @@ double bb_tile_norms_sum(bb_index tile_rows, const double *norms);
 
 /// Fills the lower triangle of D A D (n >= 1: an empty matrix is an error) from a symmetric source
 /// and rounds each tile to its format; `scale` [n] is the diagonal of D, or NULL for none. Potrf
-/// and trsm compute in fp32 unless the policy says dp, so a diagonal tile is stored in fp32 or
+/// and trsm compute in fp32 unless the variant is dp, so a diagonal tile is stored in fp32 or
 /// fp64. Its updates are syrk in that format, or products of the policy's variant if `diagonal` is
 /// follow. A triangle above the plan's memory limit is kept in a file, except for the tiles in use
 /// (tile_store.h); its tiles have values only while they are acquired. Errors: BB_INVALID (also a

@@ -361,8 +361,7 @@ bb_index bb_tile_store_holders(const bb_tile_store *store)
     return holders;
 }
 
-// Holds the tiles of the next line; tile (row, column) is new. The next use of a tile counts lines
-// of the sweeps.
+// Acquires tile (row, column) for reading and sets its next use, counted in lines of the sweeps.
 static bb_status acquire_tile(const bb_tile_matrix *matrix, bb_index row, bb_index column,
                               bb_index next_use)
 {
@@ -370,7 +369,8 @@ static bb_status acquire_tile(const bb_tile_matrix *matrix, bb_index row, bb_ind
     bool held = false;
     const bb_index tile = row * (row + 1) / 2 + column;
     BB_TRY(bb_tile_store_acquire(matrix->store, tile, BB_TILE_READ, 1, &held));
-    BB_REQUIRE(held, BB_INTERNAL, "memory limit too small for a row of tiles");
+    BB_REQUIRE(held, BB_INTERNAL,
+               "the memory limit is below one row of tiles, which the plan checks");
     bb_tile_store_expect(matrix->store, tile, next_use);
 done:
     return status;

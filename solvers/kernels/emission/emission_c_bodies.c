@@ -104,7 +104,7 @@ static void print_chunks_end(bb_emission_writer *writer, int number, const char 
     }
 }
 
-// Chunks of an iterator of one point, by lanes.
+// Prints the chunk loop of an iterator at one point, summed in lanes.
 static void print_lanes(bb_emission_writer *writer, int number)
 {
     const bb_iterator *iterator = &writer->program->iterators[number];

@@ -35,7 +35,7 @@ typedef struct bb_program_builder {
     bb_program_name *names;             ///< hash table
     int name_slots;                     ///< a power of two
     int *order;       ///< [step_count + 1] steps in execution order; step_count is the hull
-    bb_status status; ///< first failed allocation
+    bb_status status; ///< first failure, normally of an allocation
 } bb_program_builder;
 
 /// Records a status unless an earlier failure is recorded; returns true if nothing has failed.

@@ -11,7 +11,7 @@
 enum { BB_TRIAL_OBJECTS = 32, BB_TRIAL_SHAPES = 8, BB_TRIAL_EXTENTS = 4 };
 
 /// Extents of shapes, the largest of a program's first: 1; primes; one less and one more than
-/// work-groups and tiles; more than a chunk of a sum, in each direction.
+/// work-groups and tiles; and longer than one chunk of a sum, along each axis.
 extern const bb_index bb_trial_shapes[BB_TRIAL_SHAPES][BB_TRIAL_EXTENTS];
 
 /// Elements of a program's objects for given sizes: a shape of a verification, or a set on which

@@ -341,7 +341,7 @@ done:
     return status;
 }
 
-// Upper bound of the number of additions that a term passes.
+// Upper bound of the number of additions on the path of one term.
 static double additions(bb_reduction_order order, double terms)
 {
     const double chunk = order.chunk > 0 ? fmin((double)order.chunk, terms) : terms;

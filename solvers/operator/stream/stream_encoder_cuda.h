@@ -278,7 +278,7 @@ struct row_scaling {
     }
 };
 
-// Encodes a segment, with errors in units of `unit`.
+// Encodes a segment; sums errors multiplied by `unit`, a power of two.
 template <class Coder>
 __device__ __forceinline__ void
 code_segment(const bb_stream_encoding &task, const row_scaling &scaling, bb_index row,

@@ -25,7 +25,7 @@ typedef struct bb_stream_partition {
     int piece_tiles; ///< tiles per piece; a group's last piece may have fewer
     int pieces;      ///< pieces per group
     int fixed;       ///< pieces per group in fixed runs; 0, or at least `blocks` in all groups
-    int most_places; ///< largest number per group (bb_stream_partition_places)
+    int most_places; ///< largest number of places per group (bb_stream_partition_places)
 } bb_stream_partition;
 
 enum {

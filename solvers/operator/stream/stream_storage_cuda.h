@@ -3,10 +3,10 @@
 // For .cu files only: decoding of a lane's columns of a row of a tile, one type per storage.
 // Layouts are those of coded_stream.h.
 //
-// A storage has `columns` of a tile, `row_bytes` (at most), `warp_rows` and, per lane, load(row,
-// lane, values), which fills columns / 32 values in the order of the lane's chunks, and unit(row,
-// lane), their common factor: a power of two, the step, or NaN (`has_unit` false: one). Values
-// times unit, rounded to fp32, equal the fp32 values decoded by the codec on the cpu.
+// A storage has `columns` of a tile, `row_bytes`, an upper bound, `warp_rows` and, per lane,
+// load(row, lane, values), which fills columns / 32 values in the order of the lane's chunks, and
+// unit(row, lane), their common factor: a power of two, the step, or NaN (`has_unit` false: one).
+// Values times unit, rounded to fp32, equal the fp32 values decoded by the codec on the cpu.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_STORAGE_CUDA_H
 #define BB_SOLVERS_OPERATOR_STREAM_STREAM_STORAGE_CUDA_H
 

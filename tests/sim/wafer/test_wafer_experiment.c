@@ -277,7 +277,7 @@ TEST_FULL(all_fields_are_scored)
     print_message("field by field: x %.3f, y %.3f nm\n", x[3], y[3]);
     assert_true(x[3] < x[2] && y[3] < y[2]);
     assert_non_null(strstr(driver_dataset(results, "correction_detail")->texts[3],
-                           "fields of under 12 points stay uncorrected"));
+                           "fields with fewer than 12 points stay uncorrected"));
     double error = driver_number(results, "qoi_relative_error", "fp32");
     assert_true(error > 0.0 && error < ldexp(1.0, -24));
 }

@@ -181,7 +181,7 @@ TEST(fields_are_corrected_one_by_one)
     check_ok(bb_overlay_fit_model(BB_OVERLAY_FIELD_6, &some, &fit, points.residual_x,
                                   points.residual_y));
     assert_int_equal(fit.outcome.kind, BB_OUTCOME_OK);
-    assert_string_equal(fit.outcome.detail, "1 field of under 12 points stays uncorrected");
+    assert_string_equal(fit.outcome.detail, "1 field with fewer than 12 points stays uncorrected");
     assert_true(fabs(points.residual_x[0]) < 1e-18);
     assert_true(points.residual_x[A_FIELD] == points.dx[A_FIELD]);
 }
@@ -219,7 +219,7 @@ TEST(a_cubic_is_found_back)
     check_ok(bb_overlay_fit_model(BB_OVERLAY_FIELD_CUBIC, &some, &fit, points.residual_x,
                                   points.residual_y));
     assert_int_equal(fit.outcome.kind, BB_OUTCOME_OK);
-    assert_string_equal(fit.outcome.detail, "1 field of under 12 points stays uncorrected, "
+    assert_string_equal(fit.outcome.detail, "1 field with fewer than 12 points stays uncorrected, "
                                             "1 has six parameters");
     assert_true(fabs(points.residual_x[A_FIELD]) < 1e-18);
     assert_true(points.residual_x[2 * A_FIELD] == points.dx[2 * A_FIELD]);
