@@ -209,10 +209,10 @@ TEST(forms_of_others_are_refused, .setup_func = ready)
     check_ok(build(number_text, &built));
     bb_build_destroy(&built);
     assert_int_equal(chmod(forms, 0777), 0);
-    check_fails(build(number_text, &built), BB_UNSUPPORTED, "can be written by others");
+    check_fails(build(number_text, &built), BB_UNSUPPORTED, "is writable by other users");
     assert_int_equal(chmod(forms, 0755), 0);
     assert_int_equal(chmod(name, 0666), 0);
-    check_fails(build(number_text, &built), BB_UNSUPPORTED, "can be written by others");
+    check_fails(build(number_text, &built), BB_UNSUPPORTED, "is writable by other users");
     assert_int_equal(chmod(name, 0644), 0);
     if (geteuid() == 0) {
         assert_int_equal(chown(name, 12345, 12345), 0);
