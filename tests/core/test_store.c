@@ -150,7 +150,7 @@ TEST(files_open_to_others_are_refused)
     check_ok(open_one("b"));
     if (geteuid() == 0) { // only root can change a file's owner
         assert_int_equal(chown("a", 65534, 65534), 0);
-        check_fails(open_one("a"), BB_IO, "'a' belongs to user 65534");
+        check_fails(open_one("a"), BB_IO, "'a' is owned by user 65534");
     }
 }
 

@@ -216,10 +216,10 @@ TEST(forms_of_others_are_refused, .setup_func = ready)
     assert_int_equal(chmod(name, 0644), 0);
     if (geteuid() == 0) {
         assert_int_equal(chown(name, 12345, 12345), 0);
-        check_fails(build(number_text, &built), BB_UNSUPPORTED, "belongs to user 12345");
+        check_fails(build(number_text, &built), BB_UNSUPPORTED, "is owned by user 12345");
         assert_int_equal(chown(name, 0, 0), 0);
         assert_int_equal(chown(forms, 12345, 12345), 0);
-        check_fails(build(number_text, &built), BB_UNSUPPORTED, "belongs to user 12345");
+        check_fails(build(number_text, &built), BB_UNSUPPORTED, "is owned by user 12345");
         assert_int_equal(chown(forms, 0, 0), 0);
     }
     check_ok(build(number_text, &built));
