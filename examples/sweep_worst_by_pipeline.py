@@ -1,30 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Which pipelines of a sweep finish at every point, what each costs at worst and where, and a map of
-the price over the first two swept keys.
+the loss over the first two swept keys.
 
     bitbudget sweep sweeps/ao-conditions -o conditions.h5
-    python3 examples/sweep_worst_by_pipeline.py conditions.h5 [price dataset]
+    python3 examples/sweep_worst_by_pipeline.py conditions.h5 [loss dataset]
 """
 import sys
 
 import numpy as np
 import xarray
 
-PRICES = ("strehl_loss", "overlay_error_x_nm", "variance_loss", "qoi_relative_error")
+LOSSES = ("strehl_loss", "overlay_error_x_nm", "variance_loss", "qoi_relative_error")
 
 
 def main():
     table = xarray.open_dataset(sys.argv[1])
-    price = sys.argv[2] if len(sys.argv) > 2 else next(p for p in PRICES if p in table)
-    swept = [axis for axis in table[price].dims if axis != "pipeline"]
+    loss = sys.argv[2] if len(sys.argv) > 2 else next(p for p in LOSSES if p in table)
+    swept = [axis for axis in table[loss].dims if axis != "pipeline"]
     states, counts = np.unique(table.point_status.values.astype(str), return_counts=True)
     print(f"{table.point_status.size} points:", ", ".join(f"{n} {s}" for s, n in zip(states, counts)))
-    print(f"{price} [{table[price].units}] over {', '.join(swept)}")
+    print(f"{loss} [{table[loss].units}] over {', '.join(swept)}")
     for name in table.pipeline.values:
         one = table.sel(pipeline=name)
         failed = int((one.status_flag != 0).sum())
-        values = one[price].where(one.status_flag == 0)
+        values = one[loss].where(one.status_flag == 0)
         if failed == values.size:
             print(f"  {name}: fails everywhere")
             continue
@@ -35,7 +35,7 @@ def main():
     if len(swept) >= 2:
         # What is not shown is at its worst.
         name = table.pipeline.values[min(1, table.pipeline.size - 1)]
-        shown = table[price].sel(pipeline=name).max(dim=swept[2:])
+        shown = table[loss].sel(pipeline=name).max(dim=swept[2:])
         print(f"{name}, rows {swept[0]}, columns {swept[1]}:")
         print(np.array2string(shown.values, formatter={"float": "{:.3g}".format}))
 

@@ -110,8 +110,8 @@ doses = xarray.open_dataset("doses.h5")
 fixed = xarray.open_dataset("doses.h5", group="study")
 print(f"{doses.point_status.size} points on a mesh of {float(fixed.mesh_spacing_mm):g} mm,"
       f" {int((doses.point_status == 'done').sum())} done")
-price = doses.overlay_error_x_nm
-print(price.sel(pipeline=["fp32-acc64", "fp16", "bfp8"]).to_pandas().to_string())
+loss = doses.overlay_error_x_nm
+print(loss.sel(pipeline=["fp32-acc64", "fp16", "bfp8"]).to_pandas().to_string())
 
 # %% [markdown]
 # Heating is linear in the dose, and the response that storage rounds does not know it: the error is
@@ -120,7 +120,7 @@ print(price.sel(pipeline=["fp32-acc64", "fp16", "bfp8"]).to_pandas().to_string()
 
 # %%
 for name in ("bfp8", "fp32-acc64"):
-    slope = price.sel(pipeline=name) / doses.dose_mj_per_cm2
+    slope = loss.sel(pipeline=name) / doses.dose_mj_per_cm2
     print(f"{name}: {float(slope.min()):.3g} to {float(slope.max()):.3g} nm for a mJ/cm2")
 
 # %% [markdown]
@@ -128,7 +128,7 @@ for name in ("bfp8", "fp32-acc64"):
 
 # %%
 choices = xarray.open_dataset("doses.h5", group="statistics")
-safe = choices.where((choices.safe == 1) & (choices.price_most < 0.1), drop=True)
+safe = choices.where((choices.safe == 1) & (choices.loss_most < 0.1), drop=True)
 best = safe.isel(choice=int(safe.operator_bytes.argmin()))
 print(f"fewest bytes under 0.1 nm at every dose: {str(best.choice_pipeline.values)},"
-      f" {float(best.operator_bytes) / 1e6:.3g} MB, at worst {float(best.price_most):.2g} nm")
+      f" {float(best.operator_bytes) / 1e6:.3g} MB, at worst {float(best.loss_most):.2g} nm")

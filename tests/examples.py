@@ -153,7 +153,7 @@ def sweep_worst():
     assert "5 points: 5 done" in text, text
     data = xarray.open_dataset(FOLDER / "doses.h5").overlay_error_x_nm.sel(pipeline="bfp8")
     close(number(r"bfp8: fails at 0 of 5, at worst (\S+) at dose_mj_per_cm2 60", text), float(data.max()))
-    # Over two keys there is a map, whose small prices have their digits.
+    # Over two keys there is a map, whose small losses have their digits.
     (FOLDER / "nights.yaml").write_text(NIGHTS, encoding="utf-8")
     call(PROGRAM, "sweep", "nights.yaml", "-o", "nights.h5", "-q")
     text = example("sweep_worst_by_pipeline.py", "nights.h5")

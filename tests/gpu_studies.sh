@@ -5,7 +5,7 @@ set -uo pipefail
 program=${1:?program} out=${2:?folder for files}
 shift 2
 [ $# -gt 0 ] || set -- metis mavis harmoni morfeo mosaic
-columns=reconstructor_bits,solved_bits,price_worst,strehl_loss_shaken
+columns=reconstructor_bits,solved_bits,loss_worst,strehl_loss_shaken
 failed=0
 for study in "$@"; do
   begin=$SECONDS

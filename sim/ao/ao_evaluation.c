@@ -133,7 +133,7 @@ typedef struct headline {
 
 static const bb_output headlines[] = {
     {"strehl", "pipeline", "1", "Strehl ratio, first target and wavelength",
-     .note = "depends on the study's `score` and `error_terms`; the root attribute `price_note` "
+     .note = "depends on the study's `score` and `error_terms`; the root attribute `loss_note` "
              "lists its terms, the attribute `definition` defines them",
      .member = offsetof(headline, strehl)},
     {"strehl_loss", "pipeline", "1",
@@ -377,7 +377,7 @@ static bb_status publish_note(const bb_ao_study *study, bb_results *results)
                    : terms->fitting || lag ? " as independent of each other"
                                            : "",
                    kept > 0 ? "; without " : "", kept > 0 ? kept : 0, missing);
-    return bb_results_note(results, "", "price_note", note);
+    return bb_results_note(results, "", "loss_note", note);
 }
 
 // Publishes the images of all targets and wavelengths; their pixel widths differ.

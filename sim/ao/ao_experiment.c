@@ -81,7 +81,7 @@ const bb_part *const bb_ao_parts[] = {
 };
 
 static const bb_column scores[] = {{"strehl", "Strehl ratio", 1.0}};
-static const char *const prices[] = {"strehl_loss"};
+static const char *const losses[] = {"strehl_loss"};
 
 const bb_experiment bb_ao_experiment = {
     .name = "ao",
@@ -95,9 +95,9 @@ const bb_experiment bb_ao_experiment = {
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
     .parts = bb_ao_parts,
-    .prices = prices,
-    .price_count = sizeof prices / sizeof prices[0],
-    .price_name = "strehl loss",
+    .losses = losses,
+    .loss_count = sizeof losses / sizeof losses[0],
+    .loss_name = "strehl loss",
     .tolerance = 1e-3,
     .scores = scores,
     .score_count = sizeof scores / sizeof scores[0],

@@ -16,9 +16,9 @@ static const char *operators(const bb_experiment *experiment)
     return experiment->operators;
 }
 
-static const char *price(const bb_experiment *experiment)
+static const char *loss_name(const bb_experiment *experiment)
 {
-    return experiment->price_name;
+    return experiment->loss_name;
 }
 
 static const char *checkpoints(const bb_experiment *experiment)
@@ -53,7 +53,7 @@ static const bb_option table[] = {
                      "resolves it (NVML, RAPL)",
      .group = BB_OPTION_ENERGY, FLAG(energy)},
     {"max-loss", "LOSS", "report the pipeline with the fewest bytes and at most this loss:",
-     .former = "within", .by_experiment = price, .group = BB_OPTION_MAX_LOSS, NUMBER(max_loss)},
+     .former = "within", .by_experiment = loss_name, .group = BB_OPTION_MAX_LOSS, NUMBER(max_loss)},
     {"by", "WORD", "with --max-loss: minimise bytes, time, joules or cost; default bytes",
      .words = "bytes time joules cost", .group = BB_OPTION_SHOW, TEXT(show.by)},
     {"full", NULL, "print every column of the experiment, and its report",

@@ -275,9 +275,9 @@ static bb_status write_sweep(const request *job, const bb_results *results, bb_t
     BB_TRY(bb_cell_add_lines(answers[0], BB_SUMMARY_WIDTH, out));
     BB_TRY(bb_summary_write_table(&grid, out));
     BB_TRY(bb_text_add(out,
-                       "* safe, and on the Pareto front of worst price and bytes\nmedian, p99, "
+                       "* safe, and on the Pareto front of worst loss and bytes\nmedian, p99, "
                        "worst: %s over the conditions where it succeeded\n",
-                       experiment->price_name));
+                       experiment->loss_name));
 done:
     bb_text_release(&answer);
     bb_grid_release(&grid);

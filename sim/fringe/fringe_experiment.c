@@ -76,7 +76,7 @@ static const bb_column columns[] = {
 };
 static const bb_column scores[] = {{"wrong_cycles", "wrong cycles against the truth", 1.0},
                                    {"wavefront_rms_nm", "wavefront", 1.0}};
-static const char *const prices[] = {"wrong_cycles_reference"};
+static const char *const losses[] = {"wrong_cycles_reference"};
 
 static bb_status check_kernels(const void *study, const bb_config *config, bb_problems *problems)
 {
@@ -120,9 +120,9 @@ const bb_experiment bb_fringe_experiment = {
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
     .parts = bb_fringe_parts,
-    .prices = prices,
-    .price_count = sizeof prices / sizeof prices[0],
-    .price_name = "wrong cycles",
+    .losses = losses,
+    .loss_count = sizeof losses / sizeof losses[0],
+    .loss_name = "wrong cycles",
     .tolerance = 0.0,
     .scores = scores,
     .score_count = sizeof scores / sizeof scores[0],

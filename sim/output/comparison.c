@@ -125,7 +125,7 @@ done:
     return status;
 }
 
-// True if some pipeline has draws. Otherwise the worst price repeats the plain price.
+// True if some pipeline has draws. Otherwise the worst loss repeats the plain loss.
 static bool has_draws(const bb_results *results)
 {
     bool found = false;
@@ -140,9 +140,9 @@ static bool is_listed_by_row(const bb_comparison *sides, const bb_dataset *datas
 {
     const bb_experiment *experiment = sides->experiment;
     bool listed = strcmp(dataset->name, "status") == 0 ||
-                  (strcmp(dataset->name, "price_worst") == 0 && has_draws(sides->results[0]));
-    for (bb_index i = 0; i < experiment->price_count; ++i) {
-        listed = listed || strcmp(dataset->name, experiment->prices[i]) == 0;
+                  (strcmp(dataset->name, "loss_worst") == 0 && has_draws(sides->results[0]));
+    for (bb_index i = 0; i < experiment->loss_count; ++i) {
+        listed = listed || strcmp(dataset->name, experiment->losses[i]) == 0;
     }
     return listed && dataset->rank == 1 && is_over_pipelines(dataset);
 }
@@ -296,23 +296,23 @@ static bb_status write_definitions(const bb_comparison *pair, bb_text *out)
     const bb_experiment *experiment = pair->experiment;
     const char *texts[2];
     for (int side = 0; side < 2; ++side) {
-        texts[side] = bb_results_note_text(pair->results[side], "", "price_note");
+        texts[side] = bb_results_note_text(pair->results[side], "", "loss_note");
     }
-    BB_TRY(write_definition(pair, "the price", texts, out));
-    for (bb_index i = 0; i < experiment->price_count; ++i) {
+    BB_TRY(write_definition(pair, "the loss", texts, out));
+    for (bb_index i = 0; i < experiment->loss_count; ++i) {
         char path[PATH_BYTES];
-        (void)snprintf(path, sizeof path, "results/%s", experiment->prices[i]);
+        (void)snprintf(path, sizeof path, "results/%s", experiment->losses[i]);
         for (int side = 0; side < 2; ++side) {
-            const bb_dataset *price = bb_results_find(pair->results[side], path);
-            texts[side] = price == NULL ? NULL : price->long_name;
+            const bb_dataset *loss = bb_results_find(pair->results[side], path);
+            texts[side] = loss == NULL ? NULL : loss->long_name;
         }
         if (texts[0] != NULL &&
             texts[1] != NULL) { // otherwise it is listed as present in one file only
-            BB_TRY(write_definition(pair, experiment->prices[i], texts, out));
+            BB_TRY(write_definition(pair, experiment->losses[i], texts, out));
             for (int side = 0; side < 2; ++side) {
                 texts[side] = bb_results_note_text(pair->results[side], path, "definition");
             }
-            BB_TRY(write_definition(pair, experiment->prices[i], texts, out));
+            BB_TRY(write_definition(pair, experiment->losses[i], texts, out));
         }
     }
 done:

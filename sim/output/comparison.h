@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Differences between two sets of results for people: pipelines, statuses and prices, deviations of
+// Differences between two sets of results for people: pipelines, statuses and losses, deviations of
 // other datasets, program and machine.
 #ifndef BB_SIM_OUTPUT_COMPARISON_H
 #define BB_SIM_OUTPUT_COMPARISON_H
@@ -18,13 +18,13 @@ typedef struct bb_comparison {
 } bb_comparison;
 
 /// Appends the differences in /results, except measured values: pipelines that only one has,
-/// matched by name and not by order, a line for each status and price, and a line for each other
+/// matched by name and not by order, a line for each status and loss, and a line for each other
 /// dataset. NaN equals NaN. Adds the number of differing datasets and unmatched pipelines to
 /// `*count`. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_comparison_write_results(const bb_comparison *pair, bb_text *out,
                                                  bb_index *count);
 
-/// Appends both definitions of the price if they differ, the reproducible digests, and differences
+/// Appends both definitions of the loss if they differ, the reproducible digests, and differences
 /// in program, libraries and machine. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_comparison_write_origins(const bb_comparison *pair, bb_text *out);
 

@@ -36,25 +36,25 @@ static bool is_ok(const bb_results *results, bb_index count, bb_index row)
     return dataset == NULL || !dataset->is_text || strcmp(dataset->texts[row], "ok") == 0;
 }
 
-// Price of a row with one draw, NaN if unknown.
-static double plain_price(const bb_experiment *experiment, const bb_results *results,
-                          bb_index count, bb_index row)
+// Loss of a row with one draw, NaN if unknown.
+static double plain_loss(const bb_experiment *experiment, const bb_results *results, bb_index count,
+                         bb_index row)
 {
     double largest = -INFINITY;
-    for (bb_index i = 0; i < experiment->price_count; ++i) {
-        if (bb_front_column(results, experiment->prices[i], count) == NULL) {
+    for (bb_index i = 0; i < experiment->loss_count; ++i) {
+        if (bb_front_column(results, experiment->losses[i], count) == NULL) {
             continue;
         }
-        double price = number_of(results, experiment->prices[i], count, row);
-        largest = isnan(price) || isnan(largest) ? NAN : fmax(largest, price);
+        double loss = number_of(results, experiment->losses[i], count, row);
+        largest = isnan(loss) || isnan(largest) ? NAN : fmax(largest, loss);
     }
     return isinf(largest) ? NAN : largest;
 }
 
-double bb_front_loss(double price, double score)
+double bb_front_magnitude(double loss, double score)
 {
-    const double loss = fabs(price);
-    return loss <= score_rounding * score ? 0.0 : loss;
+    const double magnitude = fabs(loss);
+    return magnitude <= score_rounding * score ? 0.0 : magnitude;
 }
 
 // Row of the reference: the one with that name, else the first, as in a study.
@@ -89,15 +89,15 @@ static bb_front_cost cost_of(const bb_experiment *experiment, const bb_results *
 {
     static const char *const datasets[BB_FRONT_MEASURES] = {"operator_bytes", "solve_time_s",
                                                             "energy_j", "cost_usd"};
-    bb_front_cost cost = {.plain_price = plain_price(experiment, results, count, row)};
+    bb_front_cost cost = {.plain_loss = plain_loss(experiment, results, count, row)};
     bool drawn = number_of(results, "draws", count, row) > 1.0;
-    double price = drawn ? number_of(results, "price_worst", count, row) : cost.plain_price;
-    cost.price = isnan(price) ? INFINITY : price;
+    double loss = drawn ? number_of(results, "loss_worst", count, row) : cost.plain_loss;
+    cost.loss = isnan(loss) ? INFINITY : loss;
     for (int m = 0; m < BB_FRONT_MEASURES; ++m) {
         double value = number_of(results, datasets[m], count, row);
         cost.measures[m] = isnan(value) ? INFINITY : value;
     }
-    cost.is_eligible = isfinite(cost.price) && is_ok(results, count, row) &&
+    cost.is_eligible = isfinite(cost.loss) && is_ok(results, count, row) &&
                        !(number_of(results, "qoi_relative_error", count, row) >= lost);
     return cost;
 }
@@ -116,10 +116,10 @@ static bool are_timed(const bb_results *results, const bb_front_cost *costs, bb_
 
 static bool are_counts(const bb_experiment *experiment, const bb_front *front)
 {
-    bool whole = strchr(experiment->price_name, '[') == NULL;
+    bool whole = strchr(experiment->loss_name, '[') == NULL;
     for (bb_index i = 0; whole && i < front->names->count; ++i) {
-        const double price = front->costs[i].price; // infinite if unknown
-        whole = price == rint(price);
+        const double loss = front->costs[i].loss; // infinite if unknown
+        whole = loss == rint(loss);
     }
     return whole;
 }
@@ -135,7 +135,7 @@ bb_status bb_front_find(const bb_experiment *experiment, const bb_results *resul
     const double score = reference_score(experiment, results, out);
     for (bb_index i = 0; i < out->names->count; ++i) {
         out->costs[i] = cost_of(experiment, results, out->names->count, i);
-        out->costs[i].loss = bb_front_loss(out->costs[i].price, score);
+        out->costs[i].magnitude = bb_front_magnitude(out->costs[i].loss, score);
     }
     out->counts = are_counts(experiment, out);
     out->timed = are_timed(results, out->costs, out->names->count);
@@ -161,9 +161,10 @@ static bool beats(const bb_front *front, bb_index i, bb_index j)
     const double b_bytes = b->measures[BB_FRONT_BYTES];
     const double a_seconds = seconds_of(front, i);
     const double b_seconds = seconds_of(front, j);
-    return a->is_eligible && a->loss <= b->loss && a_bytes <= b_bytes &&
+    return a->is_eligible && a->magnitude <= b->magnitude && a_bytes <= b_bytes &&
            a_seconds <= time_spread * b_seconds &&
-           (a->loss < b->loss || a_bytes < b_bytes || time_spread * a_seconds < b_seconds);
+           (a->magnitude < b->magnitude || a_bytes < b_bytes ||
+            time_spread * a_seconds < b_seconds);
 }
 
 bool bb_front_has(const bb_front *front, bb_index row)
@@ -185,7 +186,7 @@ bb_index bb_front_least(const bb_front *front, double max_loss, bb_front_measure
     for (bb_index i = 0; i < front->names->count; ++i) {
         const bb_front_cost *cost = &front->costs[i];
         const double value = cost->measures[measure];
-        if (!cost->is_eligible || cost->price > max_loss ||
+        if (!cost->is_eligible || cost->loss > max_loss ||
             (measure != BB_FRONT_BYTES && isinf(value))) {
             continue;
         }
@@ -200,8 +201,8 @@ bb_index bb_front_least(const bb_front *front, double max_loss, bb_front_measure
 
 bb_index bb_front_knee(const bb_front *front)
 {
-    double loss[2] = {INFINITY, -INFINITY}; // minimum and maximum
-    double size[2] = {INFINITY, -INFINITY}; // logarithms of bytes
+    double magnitude[2] = {INFINITY, -INFINITY}; // minimum and maximum
+    double size[2] = {INFINITY, -INFINITY};      // logarithms of bytes
     double farthest = 0.0;
     bb_index knee = -1;
     for (int pass = 0; pass < 2; ++pass) {
@@ -212,13 +213,14 @@ bb_index bb_front_knee(const bb_front *front)
                 continue;
             }
             if (pass == 0) {
-                loss[0] = fmin(loss[0], cost->loss);
-                loss[1] = fmax(loss[1], cost->loss);
+                magnitude[0] = fmin(magnitude[0], cost->magnitude);
+                magnitude[1] = fmax(magnitude[1], cost->magnitude);
                 size[0] = fmin(size[0], log(bytes));
                 size[1] = fmax(size[1], log(bytes));
                 continue;
             }
-            const double below = 1.0 - (cost->loss - loss[0]) / (loss[1] - loss[0]) -
+            const double below = 1.0 -
+                                 (cost->magnitude - magnitude[0]) / (magnitude[1] - magnitude[0]) -
                                  (log(bytes) - size[0]) / (size[1] - size[0]);
             if (below > farthest + 1e-9) { // end points lie on the line except for rounding
                 farthest = below;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prices and costs of the pipelines of a result, their Pareto front, and selection by them.
+// Losses and costs of the pipelines of a result, their Pareto front, and selection by them.
 #ifndef BB_SIM_OUTPUT_FRONT_H
 #define BB_SIM_OUTPUT_FRONT_H
 
@@ -18,10 +18,10 @@ typedef enum bb_front_measure {
 
 /// Costs of a pipeline; infinite if unknown.
 typedef struct bb_front_cost {
-    bool is_eligible;   ///< status ok, price known, answer not invalid
-    double price;       ///< largest of the experiment's prices; with draws that of the worst draw
-    double loss;        ///< loss of the price, as compared by the front (bb_front_loss)
-    double plain_price; ///< price without draws; NaN if unknown
+    bool is_eligible;  ///< status ok, loss known, answer not invalid
+    double loss;       ///< largest of the experiment's losses; with draws that of the worst draw
+    double magnitude;  ///< magnitude of the loss, as compared by the front
+    double plain_loss; ///< loss without draws; NaN if unknown
     double measures[BB_FRONT_MEASURES];
 } bb_front_cost;
 
@@ -29,7 +29,7 @@ typedef struct bb_front {
     const bb_dataset *names; ///< names of pipelines, from the results
     bb_front_cost *costs;    ///< [names->count]
     bb_index reference;      ///< row of the reference: the one with that name, else the first
-    bool counts;             ///< prices are counts: integers without a unit
+    bool counts;             ///< losses are counts: integers without a unit
     bool timed; ///< all successful pipelines ran on a GPU: times are those of the formats
 } bb_front;
 
@@ -39,16 +39,16 @@ BB_CHECKED bb_status bb_front_find(const bb_experiment *experiment, const bb_res
                                    bb_front *out);
 void bb_front_release(bb_front *front);
 
-/// Loss of a price: its magnitude, since a score raised by rounding is no improvement over the
+/// Magnitude of a loss, since a score raised by rounding is no improvement over the
 /// reference; 0 within the rounding error of the reference's `score`.
-double bb_front_loss(double price, double score);
+double bb_front_magnitude(double loss, double score);
 
 /// True if no other pipeline is at most as high in both loss and bytes, and lower in one. If
 /// `timed`, time is a third criterion; times that differ by less than 10 % are equal.
 bool bb_front_has(const bb_front *front, bb_index row);
 
-/// Eligible pipeline within a price that minimises a measure; ties in bytes are resolved by time if
-/// `timed`. -1 if there is none.
+/// Eligible pipeline with at most the given loss that minimises a measure; ties in bytes are
+/// resolved by time if `timed`. -1 if there is none.
 bb_index bb_front_least(const bb_front *front, double max_loss, bb_front_measure measure);
 
 /// Pipeline of the front farthest below the line between its ends in loss and logarithm of bytes:

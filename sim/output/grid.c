@@ -237,28 +237,28 @@ done:
     return status;
 }
 
-// Adds the largest of the experiment's prices, without draws.
-static bb_status add_price(bb_grid *grid, const bb_grid_source *source, const char *header)
+// Adds the largest of the experiment's losses, without draws.
+static bb_status add_loss(bb_grid *grid, const bb_grid_source *source, const char *header)
 {
     bb_status status = BB_OK;
-    double *prices = NULL;
+    double *losses = NULL;
     const bb_dataset *first = NULL;
     const bb_index count = source->front->names->count;
-    for (bb_index i = 0; first == NULL && i < source->experiment->price_count; ++i) {
-        first = bb_front_column(source->results, source->experiment->prices[i], count);
+    for (bb_index i = 0; first == NULL && i < source->experiment->loss_count; ++i) {
+        first = bb_front_column(source->results, source->experiment->losses[i], count);
     }
-    BB_TRY(BB_ALLOCATE(count, &prices));
+    BB_TRY(BB_ALLOCATE(count, &losses));
     for (bb_index i = 0; i < count; ++i) {
-        prices[i] = source->front->costs[i].plain_price;
+        losses[i] = source->front->costs[i].plain_loss;
     }
-    const bb_grid_column draft = {.name = "price",
+    const bb_grid_column draft = {.name = "loss",
                                   .label = source->label,
                                   .unit = first == NULL ? "1" : first->unit,
-                                  .long_name = source->experiment->price_name,
+                                  .long_name = source->experiment->loss_name,
                                   .scale = 1.0};
-    BB_TRY(add_numbers(grid, source, draft, header, prices));
+    BB_TRY(add_numbers(grid, source, draft, header, losses));
 done:
-    BB_RELEASE(&prices);
+    BB_RELEASE(&losses);
     return status;
 }
 
@@ -296,7 +296,7 @@ bb_status bb_grid_add_brief(bb_grid *grid, const bb_grid_source *source, bool fo
     if (single || !for_people) {
         BB_TRY(add_dataset(grid, source, "status", "status", 1.0));
     }
-    BB_TRY(add_price(grid, source, single ? source->experiment->price_name : "price"));
+    BB_TRY(add_loss(grid, source, single ? source->experiment->loss_name : "loss"));
     const bb_dataset *statuses = bb_front_column(source->results, "status", count);
     if (!single && for_people && statuses != NULL && statuses->is_text) {
         BB_TRY(add_texts(grid, source, statuses));
@@ -307,7 +307,7 @@ bb_status bb_grid_add_brief(bb_grid *grid, const bb_grid_source *source, bool fo
     }
     if (single && draws > 1.0) {
         (void)snprintf(header, sizeof header, "worst of %.0f", draws);
-        BB_TRY(add_dataset(grid, source, "price_worst", header, 1.0));
+        BB_TRY(add_dataset(grid, source, "loss_worst", header, 1.0));
     }
 done:
     return status;
@@ -326,7 +326,7 @@ bb_status bb_grid_add_full(bb_grid *grid, const bb_grid_source *source)
         BB_TRY(add_dataset(grid, source, column->dataset, column->header, column->scale));
     }
     if (most_draws(source->results, names_of(source->results)->count) > 1.0) {
-        BB_TRY(add_dataset(grid, source, "price_worst", "worst draw", 1.0));
+        BB_TRY(add_dataset(grid, source, "loss_worst", "worst draw", 1.0));
     }
 done:
     return status;
@@ -342,15 +342,15 @@ static bool has_numbers(const bb_dataset *dataset)
     return false;
 }
 
-static bool is_price(const bb_experiment *experiment, const char *dataset)
+static bool is_loss(const bb_experiment *experiment, const char *dataset)
 {
-    return find_text(experiment->prices, experiment->price_count, dataset) >= 0;
+    return find_text(experiment->losses, experiment->loss_count, dataset) >= 0;
 }
 
 // Header "strehl loss (worst of 16)" if some pipeline has draws, else "".
 static void name_worst(const bb_grid_source *source, char out[HEADER_BYTES])
 {
-    const char *name = source->experiment->price_name;
+    const char *name = source->experiment->loss_name;
     const bb_index count = names_of(source->results)->count;
     const double draws = most_draws(source->results, count);
     const bb_dataset *dataset = bb_front_column(source->results, "draws", count);
@@ -372,28 +372,28 @@ bb_status bb_grid_add_table(bb_grid *grid, const bb_grid_source *source)
     const bb_experiment *experiment = source->experiment;
     const bb_index count = names_of(source->results)->count;
     char worst[HEADER_BYTES];
-    bb_index prices = 0; // remaining prices
+    bb_index losses = 0; // remaining losses
     name_worst(source, worst);
     mark_front(grid, source->front);
     BB_TRY(add_dataset(grid, source, "status", "status", 1.0));
     for (bb_index c = 0; c < experiment->column_count; ++c) {
         const char *name = experiment->columns[c].dataset;
-        prices += is_price(experiment, name) &&
-                  has_numbers(bb_front_column(source->results, name, count));
+        losses +=
+            is_loss(experiment, name) && has_numbers(bb_front_column(source->results, name, count));
     }
-    const bool lone = prices == 1;
+    const bool lone = losses == 1;
     for (bb_index c = 0; c < experiment->column_count; ++c) {
         const bb_column *column = &experiment->columns[c];
         if (!has_numbers(bb_front_column(source->results, column->dataset, count))) {
             continue;
         }
-        const bool drawn = worst[0] != '\0' && is_price(experiment, column->dataset);
+        const bool drawn = worst[0] != '\0' && is_loss(experiment, column->dataset);
         if (!drawn || !lone) {
             BB_TRY(add_dataset(grid, source, column->dataset, column->header, column->scale));
         }
-        prices -= drawn;
-        if (drawn && prices == 0) {
-            BB_TRY(add_dataset(grid, source, "price_worst", worst, column->scale));
+        losses -= drawn;
+        if (drawn && losses == 0) {
+            BB_TRY(add_dataset(grid, source, "loss_worst", worst, column->scale));
         }
     }
 done:

@@ -16,7 +16,7 @@ BB_CHECKED bb_status bb_grid_find_label(const char *const *paths, bb_index count
 
 /// Column; texts are borrowed from results unless stated otherwise.
 typedef struct bb_grid_column {
-    const char *name;      ///< dataset of /results, or "price": name for programs
+    const char *name;      ///< dataset of /results, or "loss": name for programs
     const char *label;     ///< label of its file among several, else ""
     char *header;          ///< for people, owned
     const char *unit;      ///< unit as stored
@@ -48,9 +48,9 @@ typedef struct bb_grid_source {
 /// NULL for all. Rows are added before columns. Errors of all functions: BB_MEMORY.
 BB_CHECKED bb_status bb_grid_add_rows(bb_grid *grid, const bb_results *results, const char *only);
 
-/// Adds the columns of the short table: status, price, bytes, ratio, and with draws the worst
-/// price; for one of several sources price and bytes. For people (`for_people`) the status is shown
-/// only in place of an absent price. Marks the front of a single source.
+/// Adds the columns of the short table: status, loss, bytes, ratio, and with draws the worst
+/// loss; for one of several sources loss and bytes. For people (`for_people`) the status is shown
+/// only in place of an absent loss. Marks the front of a single source.
 BB_CHECKED bb_status bb_grid_add_brief(bb_grid *grid, const bb_grid_source *source,
                                        bool for_people);
 
@@ -63,7 +63,7 @@ BB_CHECKED bb_status bb_grid_add_named(bb_grid *grid, const bb_grid_source *sour
 BB_CHECKED bb_status bb_grid_add_full(bb_grid *grid, const bb_grid_source *source);
 
 /// Adds the columns of the wide table of a single source: status and the experiment's columns with
-/// numbers. With draws a single price is that of the worst draw; several prices are followed by it.
+/// numbers. With draws a single loss is that of the worst draw; several losses are followed by it.
 BB_CHECKED bb_status bb_grid_add_table(bb_grid *grid, const bb_grid_source *source);
 
 /// Fails with BB_INVALID and the nearest name if one of `only` (comma-separated) is not a pipeline

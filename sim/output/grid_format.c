@@ -99,8 +99,7 @@ static bb_status add_files(const bb_grid_source *sources, const char *const *ans
         BB_TRY(add_member("label", sources[i].label, ", ", out));
         BB_TRY(add_member("experiment", sources[i].experiment->name, ", ", out));
         BB_TRY(add_member("title", bb_results_note_text(results, "", "title"), ", ", out));
-        BB_TRY(
-            add_member("price_note", bb_results_note_text(results, "", "price_note"), ", ", out));
+        BB_TRY(add_member("loss_note", bb_results_note_text(results, "", "loss_note"), ", ", out));
         BB_TRY(add_member("answer", answers[i], ", ", out));
         BB_TRY(bb_text_add(out, "}"));
     }

@@ -4,6 +4,7 @@
 #include "core/disk_file.h"
 #include "core/memory.h"
 #include "sim/input/hdf5_library.h"
+#include "sim/output/former_name.h"
 #include "sim/output/provenance.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static bb_status copy_root_attribute(hid_t file, const char *name, bool needed, 
     BB_REQUIRE(!needed || text[0] != '\0', BB_IO,
                "no attribute '%s': not a result file of bitbudget, or incomplete", name);
     if (text[0] != '\0') {
-        BB_TRY(bb_results_note(results, "", name, text));
+        BB_TRY(bb_results_note(results, "", bb_former_name_current(name), text));
     }
 done:
     return status;
@@ -217,7 +218,7 @@ static bb_status read_attribute(hid_t group, const char *owner, const char *name
     }
     if (class == H5T_STRING) {
         BB_TRY(read_text(attribute, type, &text));
-        BB_TRY(bb_results_note(results, owner, name, text));
+        BB_TRY(bb_results_note(results, owner, bb_former_name_current(name), text));
     } else if (class == H5T_FLOAT || class == H5T_INTEGER) {
         READ_TRY(H5Aread(attribute, H5T_NATIVE_DOUBLE, &number));
         BB_TRY(bb_results_note_number(results, owner, name, number));
@@ -361,7 +362,8 @@ static bb_status read_checked(hid_t file, bb_results *results)
     BB_TRY(copy_root_attribute(file, "results_digest", true, results));
     BB_TRY(copy_root_attribute(file, "title", false, results));
     BB_TRY(copy_root_attribute(file, "source", false, results));
-    BB_TRY(copy_root_attribute(file, "price_note", false, results));
+    BB_TRY(copy_root_attribute(file, "loss_note", false, results));
+    BB_TRY(copy_root_attribute(file, "price_note", false, results)); // of earlier versions
     BB_TRY(copy_root_attribute(file, "schema_version", false, results));
     BB_TRY(copy_root_attribute(file, "sweep_plan", false, results));
     BB_TRY(copy_root_attribute(file, "status_reason", false, results));
@@ -375,7 +377,9 @@ static bb_status read_checked(hid_t file, bb_results *results)
         BB_TRY(read_datasets(file, "/results", "", false, results));
     }
     BB_TRY(check_texts(results));
+    // The digest covers names as they are in the file, in their order.
     BB_TRY(check_digest(results));
+    BB_TRY(bb_results_update_names(results));
 done:
     return status;
 }
@@ -406,6 +410,7 @@ static bb_status read_rest(hid_t file, const char *operators, bb_results *result
         }
     }
     BB_TRY(read_datasets(file, "/", "", false, results));
+    BB_TRY(bb_results_update_names(results));
 done:
     BB_RELEASE(&list.items);
     return status;

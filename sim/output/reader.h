@@ -8,6 +8,7 @@
 #include "sim/output/results.h"
 
 /// Reads the root's axes and texts and all of /results, and verifies the digest of the file.
+/// Datasets and attributes of earlier versions get their current names (former_name.h).
 /// Errors: BB_IO (not a file of this program, incomplete, damaged), BB_MEMORY. The caller owns
 /// `*out`.
 BB_CHECKED bb_status bb_reader_read(const char *path, bb_results **out);

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "sim/output/cell.h"
+#include "sim/output/former_name.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -365,6 +366,28 @@ bb_status bb_results_drop(bb_results *results, const char *path)
     --results->dataset_count;
     memmove(&results->datasets[place], &results->datasets[place + 1],
             (size_t)(results->dataset_count - place) * sizeof *results->datasets);
+done:
+    return status;
+}
+
+bb_status bb_results_update_names(bb_results *results)
+{
+    bb_status status = BB_OK;
+    char *name = NULL;
+    for (bb_index i = 0; i < results->dataset_count; ++i) {
+        bb_dataset *dataset = &results->datasets[i];
+        const char *current = bb_former_name_current(dataset->name);
+        if (current == dataset->name) {
+            continue;
+        }
+        BB_REQUIRE(locate(results, dataset->group, current) < 0, BB_INVALID,
+                   "'%s/%s' and '%s/%s' are the same result", dataset->group, dataset->name,
+                   dataset->group, current);
+        BB_TRY(bb_memory_text(current, &name));
+        BB_RELEASE(&dataset->name);
+        dataset->name = name;
+        name = NULL;
+    }
 done:
     return status;
 }

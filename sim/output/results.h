@@ -93,6 +93,10 @@ BB_CHECKED bb_status bb_results_coordinate(bb_results *results, const char *path
 /// (no such dataset, an axis of other datasets).
 BB_CHECKED bb_status bb_results_drop(bb_results *results, const char *path);
 
+/// Gives datasets of earlier versions their current names (former_name.h), in place. Errors:
+/// BB_INVALID (a dataset has that name already), BB_MEMORY.
+BB_CHECKED bb_status bb_results_update_names(bb_results *results);
+
 /// Adds an attribute of the root ("") or of a group ("provenance"); a second one of the same name
 /// replaces it.
 BB_CHECKED bb_status bb_results_note(bb_results *results, const char *group, const char *name,

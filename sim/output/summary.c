@@ -30,10 +30,10 @@ typedef struct asking {
     const bb_front *front;
 } asking;
 
-// Adds "overlay error 0.02 nm" for a price named "overlay error [nm]".
-static bb_status add_price(const bb_experiment *experiment, const char *number, bb_text *out)
+// Adds "overlay error 0.02 nm" for a loss named "overlay error [nm]".
+static bb_status add_loss(const bb_experiment *experiment, const char *number, bb_text *out)
 {
-    const char *name = experiment->price_name;
+    const char *name = experiment->loss_name;
     const char *open = strstr(name, " [");
     const int length = open == NULL ? (int)strlen(name) : (int)(open - name);
     const char *unit = open == NULL ? "" : open + 2;
@@ -94,7 +94,7 @@ static bb_status add_choice(const asking *about, bb_index row, bb_front_measure 
                             bb_text *out)
 {
     bb_status status = BB_OK;
-    char price[BB_CELL_BYTES];
+    char loss[BB_CELL_BYTES];
     char value[BB_CELL_BYTES];
     const bb_front *front = about->front;
     const double own = front->costs[row].measures[measure];
@@ -103,13 +103,13 @@ static bb_status add_choice(const asking *about, bb_index row, bb_front_measure 
     const bool to_fp32 = measure == BB_FRONT_BYTES && isfinite(compression);
     ratio = to_fp32 ? compression : ratio;
     if (front->counts) {
-        (void)snprintf(price, sizeof price, "%.0f", front->costs[row].price);
+        (void)snprintf(loss, sizeof loss, "%.0f", front->costs[row].loss);
     } else {
-        bb_cell_number(front->costs[row].price, price);
+        bb_cell_number(front->costs[row].loss, loss);
     }
     bb_cell_number(isinf(own) ? NAN : measures[measure].scale * own, value);
     BB_TRY(bb_text_add(out, "%s (", front->names->texts[row]));
-    BB_TRY(add_price(about->experiment, price, out));
+    BB_TRY(add_loss(about->experiment, loss, out));
     BB_TRY(bb_text_add(out, ", %s %s", value, measures[measure].unit));
     if (isfinite(ratio) && own > 0.0 && ratio > 1.05) {
         BB_TRY(bb_text_add(out, ", %.*g times %s than %s", ratio < 99.5 ? 2 : 6,
@@ -135,7 +135,7 @@ static bb_status add_cheapest(const asking *about, const bb_answer_question *que
     (void)snprintf(limit, sizeof limit, "%.6g", max_loss);
     BB_TRY(best >= 0 ? bb_text_add(out, " %s within ", terms->least)
                      : bb_text_add(out, " No pipeline%s within ", any ? "" : " is"));
-    BB_TRY(add_price(about->experiment, limit, out));
+    BB_TRY(add_loss(about->experiment, limit, out));
     BB_TRY(bb_text_add(out, assumed ? ", assumed (set it by --max-loss)" : ""));
     if (best >= 0) {
         BB_TRY(bb_text_add(out, ": "));
@@ -166,7 +166,7 @@ bb_status bb_summary_add_front(const bb_experiment *experiment, const bb_results
         const bb_front_cost *cost = &front->costs[i];
         const bb_front_cost *best = &front->costs[fewest];
         if (cost->is_eligible && cost->measures[BB_FRONT_BYTES] == best->measures[BB_FRONT_BYTES] &&
-            cost->loss < best->loss) {
+            cost->magnitude < best->magnitude) {
             fewest = i;
         }
     }
@@ -405,7 +405,7 @@ done:
 
 static const char *note_of(const bb_grid_source *source)
 {
-    const char *note = bb_results_note_text(source->results, "", "price_note");
+    const char *note = bb_results_note_text(source->results, "", "loss_note");
     return note == NULL ? "definition of the loss not recorded" : note;
 }
 
@@ -413,8 +413,8 @@ static const char *note_of(const bb_grid_source *source)
 static bb_status write_legend(const bb_grid_source *source, int width, bb_text *out)
 {
     bb_status status = BB_OK;
-    const char *note = bb_results_note_text(source->results, "", "price_note");
-    BB_TRY(bb_text_add(out, "* on the Pareto front of %s%s\n", source->experiment->price_name,
+    const char *note = bb_results_note_text(source->results, "", "loss_note");
+    BB_TRY(bb_text_add(out, "* on the Pareto front of %s%s\n", source->experiment->loss_name,
                        source->front->timed ? ", bytes and time" : " and bytes"));
     if (note != NULL) {
         BB_TRY(bb_cell_add_lines(note, width, out));
@@ -460,7 +460,7 @@ bb_status bb_summary_write_grid(const bb_grid *grid, const bb_grid_source *sourc
     if (count == 1) {
         BB_TRY(write_legend(&sources[0], BB_SUMMARY_WIDTH, out));
     } else {
-        BB_TRY(bb_text_add(out, "price: %s\n", sources[0].experiment->price_name));
+        BB_TRY(bb_text_add(out, "loss: %s\n", sources[0].experiment->loss_name));
         BB_TRY(write_definitions(sources, count, out));
     }
 done:
@@ -489,18 +489,17 @@ done:
 static bb_status write_cheapest(const bb_experiment *experiment, const bb_front *front,
                                 double max_loss, bb_text *out)
 {
-    char price[BB_CELL_BYTES];
+    char loss[BB_CELL_BYTES];
     char bytes[BB_CELL_BYTES];
     bb_index best = bb_front_least(front, max_loss, BB_FRONT_BYTES);
     if (best < 0) {
-        return bb_text_add(out, "no pipeline is within %s %.6g\n", experiment->price_name,
-                           max_loss);
+        return bb_text_add(out, "no pipeline is within %s %.6g\n", experiment->loss_name, max_loss);
     }
     const double size = front->costs[best].measures[BB_FRONT_BYTES];
-    bb_cell_number(front->costs[best].price, price);
+    bb_cell_number(front->costs[best].loss, loss);
     bb_cell_number(isinf(size) ? NAN : 1e-6 * size, bytes);
-    return bb_text_add(out, "cheapest within %s %.6g: %s (loss %s, %s MB)\n",
-                       experiment->price_name, max_loss, front->names->texts[best], price, bytes);
+    return bb_text_add(out, "cheapest within %s %.6g: %s (loss %s, %s MB)\n", experiment->loss_name,
+                       max_loss, front->names->texts[best], loss, bytes);
 }
 
 bb_status bb_summary_write_full(const bb_experiment *experiment, const bb_results *results,

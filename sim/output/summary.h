@@ -6,21 +6,21 @@
 #include "sim/output/front.h"
 #include "sim/output/grid.h"
 
-/// Question to answer: the pipeline of least `measure` with a price of at most `max_loss`. NaN: the
+/// Question to answer: the pipeline of least `measure` with a loss of at most `max_loss`. NaN: the
 /// experiment's tolerance, which the answer states.
 typedef struct bb_answer_question {
     double max_loss;
     bb_front_measure measure;
 } bb_answer_question;
 
-/// Appends the reference's score and the selected pipeline with its price and cost, or that no
-/// pipeline is within the price. Bytes are compared with fp32, as in the table; other measures with
+/// Appends the reference's score and the selected pipeline with its loss and cost, or that no
+/// pipeline is within the limit. Bytes are compared with fp32, as in the table; other measures with
 /// the reference. One line without line end; names are unchanged. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_summary_add_answer(const bb_experiment *experiment,
                                            const bb_results *results, const bb_front *front,
                                            const bb_answer_question *question, bb_text *out);
 
-/// Appends the knee of the front of price and bytes, and the fewest bytes at any price. One line
+/// Appends the knee of the front of loss and bytes, and the fewest bytes at any loss. One line
 /// without line end. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_summary_add_front(const bb_experiment *experiment,
                                           const bb_results *results, const bb_front *front,
@@ -29,7 +29,7 @@ BB_CHECKED bb_status bb_summary_add_front(const bb_experiment *experiment,
 enum { BB_SUMMARY_WIDTH = 80 }; ///< columns of a terminal
 
 /// Appends the output of `run` and `show` for a result in 80 columns of a terminal: the answer, the
-/// short table, and a legend of its marks and its price. `max_loss`: limit of the price; NaN: the
+/// short table, and a legend of its marks and its loss. `max_loss`: limit of the loss; NaN: the
 /// experiment's. Errors: BB_INVALID (results without pipelines), BB_MEMORY.
 BB_CHECKED bb_status bb_summary_write(const bb_experiment *experiment, const bb_results *results,
                                       double max_loss, bb_text *out);
@@ -46,12 +46,12 @@ BB_CHECKED bb_status bb_summary_write_grid(const bb_grid *grid, const bb_grid_so
 BB_CHECKED bb_status bb_summary_write_table(const bb_grid *grid, bb_text *out);
 
 /// Appends the table of `show --full` without a width limit. `*` marks a pipeline if no other is at
-/// most as high in both loss (bb_front_loss) and bytes, and lower in one. If all pipelines ran on a
-/// GPU, time is a third criterion, and times that differ by less than 10 % are equal: times of a
-/// cpu are those of emulated formats, and both vary between runs. An answer with a relative error
-/// of 1 is excluded. `max_loss` is a price, NaN for none: the pipeline with the fewest bytes, then
+/// most as high in both loss (bb_front_magnitude) and bytes, and lower in one. If all pipelines ran
+/// on a GPU, time is a third criterion, and times that differ by less than 10 % are equal: times of
+/// a cpu are those of emulated formats, and both vary between runs. An answer with a relative error
+/// of 1 is excluded. `max_loss` is a loss, NaN for none: the pipeline with the fewest bytes, then
 /// least time, within it is named. Failed pipelines show their status and `-`, and are excluded.
-/// With draws, the price is the worst of the completed draws, in a column labelled so; a pipeline
+/// With draws, the loss is the worst of the completed draws, in a column labelled so; a pipeline
 /// with failed draws is `unsafe` and also excluded. Errors: BB_INVALID (results without pipelines),
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_summary_write_full(const bb_experiment *experiment,

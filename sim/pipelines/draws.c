@@ -4,7 +4,7 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
-void bb_draws_add(bb_draws *draws, const bb_outcome *outcome, double price)
+void bb_draws_add(bb_draws *draws, const bb_outcome *outcome, double loss)
 {
     if (outcome->kind != BB_OUTCOME_OK) {
         if (draws->failed == 0) {
@@ -12,15 +12,15 @@ void bb_draws_add(bb_draws *draws, const bb_outcome *outcome, double price)
             draws->failure_draw = draws->tried;
         }
         draws->failed += 1;
-        price = NAN;
+        loss = NAN;
     }
-    draws->prices[draws->tried++] = price;
+    draws->losses[draws->tried++] = loss;
 }
 
 void bb_draws_relate(bb_draws *draws, double start, double over)
 {
     for (bb_index d = 0; d < draws->tried; ++d) {
-        draws->prices[d] = (draws->prices[d] - start) / over + 0.0; // no -0
+        draws->losses[d] = (draws->losses[d] - start) / over + 0.0; // no -0
     }
 }
 
@@ -48,15 +48,15 @@ bb_draws_summary bb_draws_summarise(const bb_draws *draws)
     double sum = 0.0;
     double squares = 0.0;
     for (bb_index d = 0; d < draws->tried; ++d) {
-        if (!isnan(draws->prices[d])) {
+        if (!isnan(draws->losses[d])) {
             ++numbers;
-            sum += draws->prices[d];
-            out.worst = fmax(out.worst, draws->prices[d]);
+            sum += draws->losses[d];
+            out.worst = fmax(out.worst, draws->losses[d]);
         }
     }
     out.mean = sum / (double)numbers;
     for (bb_index d = 0; d < draws->tried; ++d) {
-        double gap = draws->prices[d] - out.mean;
+        double gap = draws->losses[d] - out.mean;
         squares += isnan(gap) ? 0.0 : gap * gap;
     }
     out.deviation = numbers > 1 ? sqrt(squares / (double)(numbers - 1)) : NAN;

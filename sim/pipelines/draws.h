@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Draws of one pipeline: N computations of the same problem with independent rounding
-// (precision/draw.h). They turn a price into a distribution and a breakdown into a frequency. Draw
+// (precision/draw.h). They turn a loss into a distribution and a breakdown into a frequency. Draw
 // 0 is the pipeline without added randomness.
 #ifndef BB_SIM_PIPELINES_DRAWS_H
 #define BB_SIM_PIPELINES_DRAWS_H
@@ -22,21 +22,21 @@ enum { BB_DRAWS_MOST = 256 };
 
 typedef struct bb_draws {
     bb_index tried, failed;
-    double prices[BB_DRAWS_MOST]; ///< [tried] in order, NaN where a draw failed
+    double losses[BB_DRAWS_MOST]; ///< [tried] in order, NaN where a draw failed
     bb_outcome failure;           ///< outcome of the first draw that failed
     bb_index failure_draw;        ///< its number
 } bb_draws;
 
-/// Adds the next draw; its price counts if its outcome is ok.
-void bb_draws_add(bb_draws *draws, const bb_outcome *outcome, double price);
+/// Adds the next draw; its loss counts if its outcome is ok.
+void bb_draws_add(bb_draws *draws, const bb_outcome *outcome, double loss);
 
-/// price <- (price - start) / over, once all prices are known.
+/// loss <- (loss - start) / over, once all losses are known.
 void bb_draws_relate(bb_draws *draws, double start, double over);
 
 /// Whether some draws failed and some did not.
 bool bb_draws_differ(const bb_draws *draws);
 
-/// Largest price of all draws; NaN if one failed or has no price.
+/// Largest loss of all draws; NaN if one failed or has no loss.
 double bb_draws_worst(const bb_draws *draws);
 
 /// Upper bound, one-sided with 95 % confidence, on the probability that a draw fails, by Clopper
@@ -47,7 +47,7 @@ double bb_draws_failure_bound(const bb_draws *draws);
 /// Statistics of draws for the result table; NaN where undefined.
 typedef struct bb_draws_summary {
     double tried, failed;
-    double mean, deviation, worst; ///< of the prices; deviation with divisor count - 1
+    double mean, deviation, worst; ///< of the losses; deviation with divisor count - 1
     double failure_bound;          ///< bb_draws_failure_bound
 } bb_draws_summary;
 

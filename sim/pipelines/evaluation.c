@@ -188,15 +188,15 @@ static const bb_output outputs[] = {
      .note = "the first is the pipeline without extra randomness: all other results of a pipeline "
              "are from that one",
      .member = offsetof(evaluation_row, draws.tried)},
-    {"price_mean", "pipeline", "<of the loss>", "mean loss of the successful draws",
+    {"loss_mean", "pipeline", "<of the loss>", "mean loss of the successful draws",
      .note = "the loss is the larger of `overlay_error_x_nm`, `overlay_error_y_nm` and, if "
              "present, `overlay_residual_nm` (wafer), `strehl_loss` (ao), `wrong_cycles_reference` "
              "(fringe), `qoi_relative_error` (product), `variance_loss` (reconstructor)",
      .member = offsetof(evaluation_row, draws.mean)},
-    {"price_std", "pipeline", "<of the loss>", "standard deviation of their loss",
+    {"loss_std", "pipeline", "<of the loss>", "standard deviation of their loss",
      .note = "with divisor count - 1; NaN for fewer than two",
      .member = offsetof(evaluation_row, draws.deviation)},
-    {"price_worst", "pipeline", "<of the loss>", "their largest loss",
+    {"loss_worst", "pipeline", "<of the loss>", "their largest loss",
      .member = offsetof(evaluation_row, draws.worst)},
     {"draws_failed", "pipeline", "1", "draws that failed",
      .member = offsetof(evaluation_row, draws.failed)},
@@ -277,12 +277,12 @@ static void fill_row(const bb_evaluation *evaluation, const bb_machine_price *ma
     describe_outcome(evaluation, &out->status, out->detail);
 }
 
-bb_status bb_evaluations_publish(const bb_evaluations *evaluations, const char *price_unit,
+bb_status bb_evaluations_publish(const bb_evaluations *evaluations, const char *loss_unit,
                                  bb_results *results)
 {
     bb_status status = BB_OK;
     evaluation_row *rows = NULL; // [evaluations->count]
-    const bb_output_fill fill = {.unit = price_unit};
+    const bb_output_fill fill = {.unit = loss_unit};
     BB_TRY(note_devices(evaluations, results));
     BB_TRY(BB_ALLOCATE(evaluations->count, &rows));
     for (bb_index p = 0; p < evaluations->count; ++p) {

@@ -59,10 +59,10 @@ typedef struct bb_evaluations {
 extern const bb_output_table bb_evaluation_outputs;
 
 /// Writes the axis /results/pipeline, status, status_detail, device, the values above, and
-/// statistics of draws with prices in `price_unit`. A pipeline is `unsafe` if only some of its
+/// statistics of draws with losses in `loss_unit`. A pipeline is `unsafe` if only some of its
 /// draws failed. Errors: those of bb_output_table_publish.
 BB_CHECKED bb_status bb_evaluations_publish(const bb_evaluations *evaluations,
-                                            const char *price_unit, bb_results *results);
+                                            const char *loss_unit, bb_results *results);
 
 /// Writes the reports of the factorizations (bb_factor_report_outputs), after
 /// bb_evaluations_publish.

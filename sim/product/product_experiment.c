@@ -666,7 +666,7 @@ static const bb_column columns[] = {
     {"energy_j", "energy [J]", 1.0},
     {"cost_usd", "cost [USD]", 1.0},
 };
-static const char *const prices[] = {"qoi_relative_error"};
+static const char *const losses[] = {"qoi_relative_error"};
 
 const bb_experiment bb_product_experiment = {
     .name = "product",
@@ -678,9 +678,9 @@ const bb_experiment bb_product_experiment = {
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
     .parts = parts,
-    .prices = prices,
-    .price_count = sizeof prices / sizeof prices[0],
-    .price_name = "relative error",
+    .losses = losses,
+    .loss_count = sizeof losses / sizeof losses[0],
+    .loss_name = "relative error",
     .tolerance = 1e-3,
     .checkpoint_help = "pipelines, a tenth of the time at most",
     .operators = "Y,C",

@@ -616,7 +616,7 @@ static const bb_column columns[] = {
     {"solve_time_s", "solve [ms]", 1e3},       {"encode_time_s", "encode [ms]", 1e3},
     {"energy_j", "energy [J]", 1.0},           {"cost_usd", "cost [USD]", 1.0},
 };
-static const char *const prices[] = {"variance_loss"};
+static const char *const losses[] = {"variance_loss"};
 
 const bb_experiment bb_reconstructor_experiment = {
     .name = "reconstructor",
@@ -628,9 +628,9 @@ const bb_experiment bb_reconstructor_experiment = {
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
     .parts = parts,
-    .prices = prices,
-    .price_count = sizeof prices / sizeof prices[0],
-    .price_name = "variance loss",
+    .losses = losses,
+    .loss_count = sizeof losses / sizeof losses[0],
+    .loss_name = "variance loss",
     .tolerance = 1e-3,
     .checkpoint_help = "pipelines, a tenth of the time at most",
     .operators = "R",

@@ -124,7 +124,7 @@ static bb_status list_absent(bb_cloud *points)
         if (points->drawn[p]) {
             continue;
         }
-        const bool failed = !isfinite(points->costs[p].price);
+        const bool failed = !isfinite(points->costs[p].loss);
         BB_TRY(bb_text_add(&points->note, "%s%s (%s)",
                            points->note.length == 0 ? "Not drawn: " : ", ", points->names[p],
                            failed ? points->words[p] : "bytes unknown"));
@@ -139,7 +139,7 @@ done:
     return status;
 }
 
-// Sets the ranges and moves points without a positive price to the lower edge.
+// Sets the ranges and moves points without a positive loss to the lower edge.
 static void set_ranges(bb_cloud *points)
 {
     bb_plot_range(points->x, points->count, &points->low_x, &points->high_x);
@@ -157,8 +157,8 @@ bb_status bb_cloud_finish(bb_cloud *points)
 {
     for (bb_index p = 0; p < points->count; ++p) {
         points->drawn[p] =
-            isfinite(points->costs[p].price) && isfinite(points->x[p]) && points->x[p] > 0.0;
-        points->y[p] = points->drawn[p] ? points->costs[p].price : NAN;
+            isfinite(points->costs[p].loss) && isfinite(points->x[p]) && points->x[p] > 0.0;
+        points->y[p] = points->drawn[p] ? points->costs[p].loss : NAN;
         points->x[p] = points->drawn[p] ? points->x[p] : NAN;
     }
     set_ranges(points);
@@ -189,7 +189,7 @@ static bb_status add_hovers(const bb_cloud *points, bb_figure *figure)
             const double x = across(points, points->x[p]);
             const double y = upward(points, points->y[p]);
             (void)snprintf(text, sizeof text, "%s: %s %.4g, %s %.4g%s%s", points->names[p],
-                           points->price_name, points->costs[p].price, points->x_name, points->x[p],
+                           points->loss_name, points->costs[p].loss, points->x_name, points->x[p],
                            points->costs[p].is_eligible ? "" : ", ",
                            points->costs[p].is_eligible ? "" : points->words[p]);
             BB_TRY(bb_figure_hover(figure, (bb_figure_box){x - half, y - half, x + half, y + half},
@@ -255,7 +255,7 @@ bb_status bb_cloud_set_axes(bb_cloud *points, const bb_figure_key *keys, bb_inde
     const double room = figure->width_cm - margins.x_low - 0.1;
     margins.y_high += 0.3 * bb_figure_key_rows(keys, key_count, room);
     BB_TRY(bb_figure_margins(figure, margins, &points->axes));
-    BB_TRY(bb_figure_name_axes(figure, points->axes, points->x_name, points->price_name));
+    BB_TRY(bb_figure_name_axes(figure, points->axes, points->x_name, points->loss_name));
     BB_TRY(bb_text_add(&figure->script, "set grid linecolor '#d8d8d8' linewidth 0.5\n"));
     BB_TRY(bb_figure_log_axis(figure, "x", points->low_x, points->high_x,
                               points->axes.x_high - points->axes.x_low));
@@ -321,7 +321,7 @@ static bb_index next_stair(const bb_cloud *points, double last)
     return next;
 }
 
-// Adds the front as stairs: the lowest price for a number of bytes.
+// Adds the front as stairs: the lowest loss for a number of bytes.
 static bb_status add_stairs(bb_cloud *points, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -348,7 +348,7 @@ bb_status bb_cloud_draw_front(bb_cloud *points, const bb_results *results,
                               const bb_figure_key keys[3], const char *note, bb_figure *figure)
 {
     bb_status status = BB_OK;
-    const char columns[] = "operator [MB], price";
+    const char columns[] = "operator [MB], loss";
     if (isnan(figure->height_cm)) {
         figure->height_cm = 0.75 * figure->width_cm;
     }
@@ -383,7 +383,7 @@ bb_status bb_cloud_costs(const bb_experiment *experiment, const bb_results *resu
     front.timed = false;
     for (bb_index i = 0; i < front.names->count; ++i) {
         const bb_front_cost *cost = &front.costs[i];
-        out[i] = (bb_cloud_cost){cost->price, cost->measures[BB_FRONT_BYTES], cost->is_eligible,
+        out[i] = (bb_cloud_cost){cost->loss, cost->measures[BB_FRONT_BYTES], cost->is_eligible,
                                  bb_front_has(&front, i)};
     }
 done:

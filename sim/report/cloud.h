@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scatter plot of named points, price against cost, on logarithmic axes.
+// Scatter plot of named points, loss against cost, on logarithmic axes.
 //
 // Names are placed next to points such that they do not cover another name, a point or the edge of
 // the axes, as far as trying positions around each point in turn allows.
@@ -26,24 +26,24 @@ typedef struct bb_placement {
 void bb_placement_run(bb_placement *places, bb_index count, bb_figure_box axes,
                       const bb_figure_box *kept, bb_index kept_count);
 
-/// Price and cost of a pipeline, as in the table.
+/// Loss and cost of a pipeline, as in the table.
 typedef struct bb_cloud_cost {
-    double price; ///< largest of the experiment's prices, with draws the worst; infinite: unknown
+    double loss;  ///< largest of the experiment's losses, with draws the worst; infinite: unknown
     double bytes; ///< of the operator; infinite: unknown
     bool is_eligible; ///< computed, safe and not invalid
     bool front;       ///< on the front of loss and bytes
 } bb_cloud_cost;
 
-/// Zero-initialise; set `price_name`, `x_name` and, after bb_cloud_create, names, words, costs and
+/// Zero-initialise; set `loss_name`, `x_name` and, after bb_cloud_create, names, words, costs and
 /// x.
 typedef struct bb_cloud {
-    const char *price_name, *x_name; ///< labels of the axes
+    const char *loss_name, *x_name; ///< labels of the axes
     bb_index count;
     const char **names;   ///< [count] borrowed
     const char **words;   ///< [count] status of a point, borrowed
     bb_cloud_cost *costs; ///< [count]
     double *x;            ///< [count]
-    double *y;            ///< [count] points without a positive price are on the lower edge
+    double *y;            ///< [count] points without a positive loss are on the lower edge
     bool *drawn;          ///< [count]
     double low_x, high_x, low_y, high_y;
     bool floor; ///< some points are on the lower edge

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of prices: every pipeline is a named point.
+// Pictures of losses: every pipeline is a named point.
 #include "precision/codec.h"
 #include "sim/report/cloud.h"
 #include "sim/report/plot.h"
@@ -21,10 +21,10 @@ static bb_status gather(const bb_plot_scene *scene, const char *x_name,
 {
     bb_status status = BB_OK;
     BB_REQUIRE(scene->experiment != NULL, BB_INVALID,
-               "the file belongs to no experiment and has no prices");
+               "the file belongs to no experiment and has no losses");
     const bb_dataset *names = bb_results_find(scene->results, "results/pipeline");
     const bb_dataset *statuses = bb_results_find(scene->results, "results/status");
-    out->price_name = scene->experiment->price_name;
+    out->loss_name = scene->experiment->loss_name;
     out->x_name = x_name;
     BB_TRY(bb_cloud_create(names->count, out));
     BB_TRY(bb_cloud_costs(scene->experiment, scene->results, out->costs));
@@ -139,7 +139,7 @@ done:
     return status;
 }
 
-static bb_status draw_price_against_bits(const bb_plot_scene *scene, bb_figure *figure)
+static bb_status draw_loss_against_bits(const bb_plot_scene *scene, bb_figure *figure)
 {
     bb_status status = BB_OK;
     bb_cloud points = {0};
@@ -173,15 +173,15 @@ done:
     return status;
 }
 
-const bb_plot_kind bb_plot_price_against_bits = {
-    "price-against-bits",
+const bb_plot_kind bb_plot_loss_against_bits = {
+    "loss-against-bits",
     "loss against stored bits per value, by family of codecs",
     {"results/pipeline", "results/status", "results/compression_ratio"},
     "a file of 'bitbudget run'",
-    draw_price_against_bits,
+    draw_loss_against_bits,
     0};
 
-// Prices of pipelines with draws, and their axes.
+// Losses of pipelines with draws, and their axes.
 typedef struct spread {
     const bb_dataset *names, *draws, *mean, *deviation, *worst, *failed;
     bb_index rows;
@@ -194,9 +194,9 @@ static bb_status gather_spread(const bb_results *results, spread *out)
     bb_status status = BB_OK;
     *out = (spread){.names = bb_results_find(results, "results/pipeline"),
                     .draws = bb_plot_column(results, "draws"),
-                    .mean = bb_plot_column(results, "price_mean"),
-                    .deviation = bb_plot_column(results, "price_std"),
-                    .worst = bb_plot_column(results, "price_worst"),
+                    .mean = bb_plot_column(results, "loss_mean"),
+                    .deviation = bb_plot_column(results, "loss_std"),
+                    .worst = bb_plot_column(results, "loss_worst"),
                     .failed = bb_plot_column(results, "draws_failed")};
     BB_REQUIRE(out->draws != NULL && out->mean != NULL && out->deviation != NULL &&
                    out->worst != NULL && out->failed != NULL,
@@ -234,7 +234,7 @@ done:
     return status;
 }
 
-static bb_status set_spread_axes(spread *set, const char *price, bb_figure *figure)
+static bb_status set_spread_axes(spread *set, const char *loss, bb_figure *figure)
 {
     bb_status status = BB_OK;
     static const bb_figure_key keys[] = {{"mean of the draws", BB_FIGURE_BLUE, 7, 0},
@@ -242,7 +242,7 @@ static bb_status set_spread_axes(spread *set, const char *price, bb_figure *figu
     const bb_figure_box margins = {fmin(set->name_cm, 0.35 * figure->width_cm) + 0.4, 1.0, 1.6,
                                    0.55};
     BB_TRY(bb_figure_margins(figure, margins, &set->axes));
-    BB_TRY(bb_figure_name_axes(figure, set->axes, price, NULL));
+    BB_TRY(bb_figure_name_axes(figure, set->axes, loss, NULL));
     BB_TRY(bb_text_add(&figure->script,
                        "set yrange [%.9g:0]\nunset ytics\n"
                        "set grid xtics linecolor '#d8d8d8' linewidth 0.5\n",
@@ -262,7 +262,7 @@ static bb_status draw_draws(const bb_plot_scene *scene, bb_figure *figure)
     spread set;
     bb_index row = 0;
     BB_REQUIRE(scene->experiment != NULL, BB_INVALID,
-               "the file belongs to no experiment and has no prices");
+               "the file belongs to no experiment and has no losses");
     BB_TRY(gather_spread(scene->results, &set));
     if (isnan(figure->height_cm)) {
         figure->height_cm = 2.4 + 0.55 * (double)set.rows;
@@ -270,7 +270,7 @@ static bb_status draw_draws(const bb_plot_scene *scene, bb_figure *figure)
     BB_TRY(bb_figure_begin(figure, scene->results,
                            "Bars: mean and one standard deviation of the completed draws, cut at "
                            "the edge if they reach 0; right of the axes: failed draws."));
-    BB_TRY(set_spread_axes(&set, scene->experiment->price_name, figure));
+    BB_TRY(set_spread_axes(&set, scene->experiment->loss_name, figure));
     BB_TRY(bb_figure_block(figure, "draws",
                            "row, mean loss, mean - deviation, mean + deviation, worst loss"));
     for (bb_index p = 0; p < set.names->count; ++p) {
@@ -291,7 +291,7 @@ done:
 const bb_plot_kind bb_plot_draws = {
     "draws",
     "spread of the loss over a pipeline's draws, and number of failed draws",
-    {"results/pipeline", "results/draws", "results/price_std"},
+    {"results/pipeline", "results/draws", "results/loss_std"},
     "a file of 'bitbudget run' of pipelines with draws above 1",
     draw_draws,
     0};
@@ -300,10 +300,10 @@ static void fill_choice(const bb_swept_choice *choice, bb_index i, bb_cloud *poi
 {
     points->names[i] = choice->name;
     points->words[i] =
-        isnan(choice->price_most) ? "failed at all conditions" : "failed at some conditions";
+        isnan(choice->loss_most) ? "failed at all conditions" : "failed at some conditions";
     points->x[i] = 1e-6 * choice->bytes;
     points->costs[i] =
-        (bb_cloud_cost){.price = isnan(choice->price_most) ? INFINITY : choice->price_most,
+        (bb_cloud_cost){.loss = isnan(choice->loss_most) ? INFINITY : choice->loss_most,
                         .bytes = choice->bytes,
                         .is_eligible = choice->failed == 0.0};
 }
@@ -316,10 +316,10 @@ static bb_status draw_choices(const bb_plot_scene *scene, bb_figure *figure)
     static const bb_figure_key keys[] = {{"safe, Pareto front", BB_FIGURE_VERMILION, 7, 0},
                                          {"safe", BB_FIGURE_BLUE, 6, 0},
                                          {"failed somewhere", BB_FIGURE_BLACK, 2, 0}};
-    char price[NAME_BYTES];
+    char loss[NAME_BYTES];
     BB_TRY(bb_swept_read(scene->results, scene->experiment, &swept));
-    (void)snprintf(price, sizeof price, "worst %s", scene->experiment->price_name);
-    points.price_name = price;
+    (void)snprintf(loss, sizeof loss, "worst %s", scene->experiment->loss_name);
+    points.loss_name = loss;
     points.x_name = "operator as stored [MB]";
     BB_TRY(bb_cloud_create(swept.choice_count, &points));
     for (bb_index i = 0; i < swept.choice_count; ++i) {

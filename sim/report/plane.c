@@ -104,7 +104,7 @@ static bb_index default_pipeline(const bb_plane *set)
     }
     for (bb_index i = 0; i < swept->choice_count; ++i) {
         const bb_swept_choice *choice = &swept->choices[i];
-        if (choice->failed == 0.0 && choice->price_most > 0.0 &&
+        if (choice->failed == 0.0 && choice->loss_most > 0.0 &&
             (best == NULL || choice->bytes < best->bytes)) {
             best = choice;
         }
@@ -145,9 +145,9 @@ static bb_status choose_value(const bb_plot_scene *scene, bb_plane *set)
     // Quantities for which larger is better.
     static const char *const merits[] = {"strehl", "compression_ratio"};
     char path[BB_PLANE_NAME];
-    set->value = scene->value == NULL ? "price" : scene->value;
+    set->value = scene->value == NULL ? "loss" : scene->value;
     BB_REQUIRE(bb_swept_has(&set->swept, set->value), BB_INVALID,
-               "--value %s: use 'price' or a numeric dataset of /results whose axes are only the "
+               "--value %s: use 'loss' or a numeric dataset of /results whose axes are only the "
                "sweep's and pipelines",
                set->value);
     for (size_t m = 0; m < sizeof merits / sizeof *merits; ++m) {
@@ -156,7 +156,7 @@ static bb_status choose_value(const bb_plot_scene *scene, bb_plane *set)
     (void)snprintf(path, sizeof path, "results/%s", set->value);
     const bb_dataset *dataset = bb_results_find(scene->results, path);
     if (dataset == NULL) {
-        (void)snprintf(set->name, sizeof set->name, "%s", scene->experiment->price_name);
+        (void)snprintf(set->name, sizeof set->name, "%s", scene->experiment->loss_name);
     } else {
         (void)snprintf(set->name, sizeof set->name, "%s%s%s%s", set->value,
                        strcmp(dataset->unit, "1") == 0 ? "" : " [",

@@ -30,7 +30,7 @@ typedef struct bb_plane {
 
 /// Collects the data for a scene. Default keys: the conditions with most values, then keys of
 /// pipelines. Default pipeline: the one whose key is drawn, else that of the safe choice with
-/// fewest bytes whose price is not 0, else the first that failed. Default value: the price. Errors:
+/// fewest bytes whose loss is not 0, else the first that failed. Default value: the loss. Errors:
 /// BB_INVALID (a key, pipeline or dataset that the sweep does not have), BB_IO, BB_MEMORY.
 BB_CHECKED bb_status bb_plane_gather(const bb_plot_scene *scene, bb_plane *out);
 void bb_plane_release(bb_plane *set);

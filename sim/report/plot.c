@@ -12,7 +12,7 @@
 enum { PATH_BYTES = 160 };
 
 static const bb_plot_kind *const kinds[] = {
-    &bb_plot_pareto,        &bb_plot_price_against_bits,
+    &bb_plot_pareto,        &bb_plot_loss_against_bits,
     &bb_plot_draws,         &bb_plot_psf,
     &bb_plot_spectrum,      &bb_plot_tiles,
     &bb_plot_budget,        &bb_plot_night,

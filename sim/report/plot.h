@@ -73,7 +73,7 @@ bb_index bb_plot_reference(const bb_results *results);
 void bb_plot_range(const double *numbers, bb_index count, double *low, double *high);
 
 /// Kinds in the order of their source files.
-extern const bb_plot_kind bb_plot_pareto, bb_plot_price_against_bits, bb_plot_draws, bb_plot_psf,
+extern const bb_plot_kind bb_plot_pareto, bb_plot_loss_against_bits, bb_plot_draws, bb_plot_psf,
     bb_plot_spectrum, bb_plot_tiles, bb_plot_budget, bb_plot_night, bb_plot_staleness,
     bb_plot_overlay, bb_plot_field, bb_plot_heat, bb_plot_probes, bb_plot_latency, bb_plot_roofline,
     bb_plot_kernels, bb_plot_machines, bb_plot_choices, bb_plot_heatmap, bb_plot_lines,

@@ -424,7 +424,7 @@ static bb_status write_table(const page *made, bb_text *out)
                              "and bytes among safe ones. Click a heading to sort."
                            : "Loss: %s. Bold: on the Pareto front of loss and bytes. Click a "
                              "heading to sort; hover over it for the meaning of the column.",
-                       made->request->experiment->price_name));
+                       made->request->experiment->loss_name));
     BB_TRY(bb_html_add_paragraph(bb_text_string(&text), out));
 done:
     bb_text_release(&text);

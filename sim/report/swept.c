@@ -173,8 +173,8 @@ static bb_status read_choices(const bb_dataset *points, bb_swept *out)
     bb_status status = BB_OK;
     enum { COLUMNS = 9 };
     static const char *const names[COLUMNS] = {
-        "points",     "points_failed",  "share_failed_bound", "price_median", "price_p99",
-        "price_most", "bits_per_value", "operator_bytes",     "worst_point"};
+        "points",    "points_failed",  "share_failed_bound", "loss_median", "loss_p99",
+        "loss_most", "bits_per_value", "operator_bytes",     "worst_point"};
     const double *columns[COLUMNS];
     const bb_dataset *who = bb_results_find(out->results, "statistics/choice_pipeline");
     const bb_dataset *how = bb_results_find(out->results, "statistics/setting");
@@ -185,7 +185,7 @@ static bb_status read_choices(const bb_dataset *points, bb_swept *out)
         columns[c] = statistic(out->results, names[c], who->count);
         BB_REQUIRE(columns[c] != NULL, BB_IO, "the collection has no /statistics/%s", names[c]);
     }
-    const double *unpriced = statistic(out->results, "points_unpriced", who->count);
+    const double *without_loss = statistic(out->results, "points_without_loss", who->count);
     BB_TRY(BB_ZEROED(who->count, &out->choices));
     out->choice_count = who->count;
     for (bb_index i = 0; i < who->count; ++i) {
@@ -195,10 +195,10 @@ static bb_status read_choices(const bb_dataset *points, bb_swept *out)
                                     .points = columns[0][i],
                                     .failed = columns[1][i],
                                     .failure_bound = columns[2][i],
-                                    .unpriced = unpriced == NULL ? 0.0 : unpriced[i],
-                                    .price_median = columns[3][i],
-                                    .price_p99 = columns[4][i],
-                                    .price_most = columns[5][i],
+                                    .without_loss = without_loss == NULL ? 0.0 : without_loss[i],
+                                    .loss_median = columns[3][i],
+                                    .loss_p99 = columns[4][i],
+                                    .loss_most = columns[5][i],
                                     .bits = columns[6][i],
                                     .bytes = columns[7][i],
                                     .worst_point = find_point(points, columns[8][i])};
@@ -310,20 +310,20 @@ static double stored(const bb_swept *swept, const char *name, bb_index point, bb
                : dataset->numbers[point * items + (items > 1 ? pipeline : 0)];
 }
 
-static double price_of(const bb_swept *swept, bb_index point, bb_index pipeline)
+static double loss_of(const bb_swept *swept, bb_index point, bb_index pipeline)
 {
     double largest = NAN;
     if (stored(swept, "draws", point, pipeline) > 1.0) {
-        return stored(swept, "price_worst", point, pipeline);
+        return stored(swept, "loss_worst", point, pipeline);
     }
-    for (bb_index i = 0; i < swept->experiment->price_count; ++i) {
-        const char *name = swept->experiment->prices[i];
+    for (bb_index i = 0; i < swept->experiment->loss_count; ++i) {
+        const char *name = swept->experiment->losses[i];
         if (dataset_of(swept, name) != NULL) {
-            const double price = stored(swept, name, point, pipeline);
-            if (isnan(price)) {
+            const double loss = stored(swept, name, point, pipeline);
+            if (isnan(loss)) {
                 return NAN;
             }
-            largest = isnan(largest) ? price : fmax(largest, price);
+            largest = isnan(largest) ? loss : fmax(largest, loss);
         }
     }
     return largest;
@@ -334,14 +334,14 @@ double bb_swept_number(const bb_swept *swept, const char *name, bb_index point, 
     if (!bb_swept_finished(swept, point, pipeline)) {
         return NAN;
     }
-    return strcmp(name, "price") == 0 ? price_of(swept, point, pipeline)
-                                      : stored(swept, name, point, pipeline);
+    return strcmp(name, "loss") == 0 ? loss_of(swept, point, pipeline)
+                                     : stored(swept, name, point, pipeline);
 }
 
 bool bb_swept_has(const bb_swept *swept, const char *name)
 {
     const bb_dataset *dataset = dataset_of(swept, name);
-    return strcmp(name, "price") == 0 || (items_of(swept, dataset) > 0 && !dataset->is_text);
+    return strcmp(name, "loss") == 0 || (items_of(swept, dataset) > 0 && !dataset->is_text);
 }
 
 bb_status bb_swept_add_value(const bb_swept_key *key, bb_index value, bb_text *out)
@@ -363,10 +363,10 @@ done:
     return status;
 }
 
-// True if it succeeded at every point and has a price there.
-static bool is_priced(const bb_swept_choice *choice)
+// True if it succeeded at every point with a known loss.
+static bool has_loss(const bb_swept_choice *choice)
 {
-    return choice->failed == 0.0 && choice->unpriced == 0.0;
+    return choice->failed == 0.0 && choice->without_loss == 0.0;
 }
 
 bb_index bb_swept_best(const bb_swept *swept, double max_loss)
@@ -374,10 +374,10 @@ bb_index bb_swept_best(const bb_swept *swept, double max_loss)
     bb_index best = -1;
     for (bb_index i = 0; i < swept->choice_count; ++i) {
         const bb_swept_choice *choice = &swept->choices[i];
-        const bool kept = is_priced(choice) && !(choice->price_most > max_loss);
+        const bool kept = has_loss(choice) && !(choice->loss_most > max_loss);
         const bb_swept_choice *other = best < 0 ? NULL : &swept->choices[best];
         if (kept && (other == NULL || choice->bytes < other->bytes ||
-                     (choice->bytes == other->bytes && choice->price_most < other->price_most))) {
+                     (choice->bytes == other->bytes && choice->loss_most < other->loss_most))) {
             best = i;
         }
     }
@@ -387,27 +387,28 @@ bb_index bb_swept_best(const bb_swept *swept, double max_loss)
 bool bb_swept_is_front(const bb_swept *swept, bb_index choice)
 {
     const bb_swept_choice *own = &swept->choices[choice];
-    const double own_loss = bb_front_loss(own->price_most, 1.0);
-    bool front = is_priced(own);
+    const double own_magnitude = bb_front_magnitude(own->loss_most, 1.0);
+    bool front = has_loss(own);
     for (bb_index i = 0; i < swept->choice_count; ++i) {
         const bb_swept_choice *other = &swept->choices[i];
-        const double loss = bb_front_loss(other->price_most, 1.0);
-        front = front && !(is_priced(other) && loss <= own_loss && other->bytes <= own->bytes &&
-                           (loss < own_loss || other->bytes < own->bytes));
+        const double magnitude = bb_front_magnitude(other->loss_most, 1.0);
+        front = front &&
+                !(has_loss(other) && magnitude <= own_magnitude && other->bytes <= own->bytes &&
+                  (magnitude < own_magnitude || other->bytes < own->bytes));
     }
     return front;
 }
 
-// Lists choices without a price at some points, which cannot be compared with a limit.
-static bb_status add_unpriced(const bb_swept *swept, bb_text *out)
+// Lists choices whose loss is unknown at some points, which cannot be compared with a limit.
+static bb_status add_unknown_losses(const bb_swept *swept, bb_text *out)
 {
     bb_status status = BB_OK;
     bb_index count = 0;
     for (bb_index i = 0; i < swept->choice_count; ++i) {
         const bb_swept_choice *choice = &swept->choices[i];
-        if (choice->unpriced > 0.0) {
-            BB_TRY(bb_text_add(out, "%s%s (%.0f of %.0f)", count++ == 0 ? " No price: " : ", ",
-                               choice->name, choice->unpriced, choice->points));
+        if (choice->without_loss > 0.0) {
+            BB_TRY(bb_text_add(out, "%s%s (%.0f of %.0f)", count++ == 0 ? " Loss unknown: " : ", ",
+                               choice->name, choice->without_loss, choice->points));
         }
     }
     BB_TRY(bb_text_add(out, "%s", count == 0 ? "" : "."));
@@ -441,7 +442,7 @@ bb_status bb_swept_answer(const bb_swept *swept, double max_loss, bb_text *out)
     if (answers != NULL && answers->is_text && isnan(max_loss)) {
         return add_search_answers(answers, partial, out);
     }
-    const char *price = swept->experiment->price_name;
+    const char *loss = swept->experiment->loss_name;
     const bb_index best = bb_swept_best(swept, max_loss);
     bb_index safe = 0;
     for (bb_index i = 0; i < swept->choice_count; ++i) {
@@ -453,22 +454,22 @@ bb_status bb_swept_answer(const bb_swept *swept, double max_loss, bb_text *out)
     if (partial != NULL) {
         BB_TRY(bb_text_add(out, " Partial result: %s.", partial));
     }
-    BB_TRY(add_unpriced(swept, out));
+    BB_TRY(add_unknown_losses(swept, out));
     if (best < 0) {
         BB_TRY(isnan(max_loss) ? BB_OK
                                : bb_text_add(out, " None stays within %s %g at every condition%s.",
-                                             price, max_loss, ran));
+                                             loss, max_loss, ran));
         goto done;
     }
     const bb_swept_choice *choice = &swept->choices[best];
     BB_TRY(bb_text_add(out, " Fewest bytes"));
     if (!isnan(max_loss)) {
         BB_TRY(
-            bb_text_add(out, " with %s of at most %g at every condition%s", price, max_loss, ran));
+            bb_text_add(out, " with %s of at most %g at every condition%s", loss, max_loss, ran));
     }
     BB_TRY(bb_text_add(out, "%s: %s, %.4g MB, %s at worst %.3g",
                        isnan(max_loss) ? " among them" : "", choice->name, 1e-6 * choice->bytes,
-                       price, choice->price_most));
+                       loss, choice->loss_most));
     if (choice->worst_point >= 0) {
         BB_TRY(bb_text_add(out, " ("));
         BB_TRY(bb_swept_describe(swept, choice->worst_point, out));
@@ -491,9 +492,9 @@ static const column grid_columns[] = {
     {"points", "points", 1.0, offsetof(bb_swept_choice, points), false},
     {"points_failed", "failed", 1.0, offsetof(bb_swept_choice, failed), false},
     {"share_failed_bound", "bound", 1.0, offsetof(bb_swept_choice, failure_bound), false},
-    {"price_median", "median", 1.0, offsetof(bb_swept_choice, price_median), true},
-    {"price_p99", "p99", 1.0, offsetof(bb_swept_choice, price_p99), true},
-    {"price_most", "worst", 1.0, offsetof(bb_swept_choice, price_most), true},
+    {"loss_median", "median", 1.0, offsetof(bb_swept_choice, loss_median), true},
+    {"loss_p99", "p99", 1.0, offsetof(bb_swept_choice, loss_p99), true},
+    {"loss_most", "worst", 1.0, offsetof(bb_swept_choice, loss_most), true},
     {"bits_per_value", "bits", 1.0, offsetof(bb_swept_choice, bits), true},
     {"operator_bytes", "MB", 1e-6, offsetof(bb_swept_choice, bytes), true},
 };

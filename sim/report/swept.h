@@ -30,8 +30,8 @@ typedef struct bb_swept_choice {
     char *name;  ///< "hp3, width 2"
     char *count; ///< number of failures of all points, "1/60"
     double points, failed, failure_bound;
-    double unpriced; ///< number of points where it succeeded without a price
-    double price_median, price_p99, price_most, bits, bytes;
+    double without_loss; ///< number of points where it succeeded but its loss is unknown
+    double loss_median, loss_p99, loss_most, bits, bytes;
     bb_index worst_point; ///< index along the points, -1: none
 } bb_swept_choice;
 
@@ -70,8 +70,8 @@ bool bb_swept_finished(const bb_swept *swept, bb_index point, bb_index pipeline)
 /// State of a point that was run, also if it failed.
 const char *bb_swept_state(const bb_swept *swept, bb_index point);
 
-/// Number of a dataset of /results over points and pipelines, or over points only; "price" is the
-/// largest of the experiment's prices, with draws the worst. NaN if absent or if the pipeline
+/// Number of a dataset of /results over points and pipelines, or over points only; "loss" is the
+/// largest of the experiment's losses, with draws the worst. NaN if absent or if the pipeline
 /// failed.
 double bb_swept_number(const bb_swept *swept, const char *name, bb_index point, bb_index pipeline);
 
@@ -84,11 +84,11 @@ BB_CHECKED bb_status bb_swept_describe(const bb_swept *swept, bb_index point, bb
 /// Appends a value of a key formatted for people. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_swept_add_value(const bb_swept_key *key, bb_index value, bb_text *out);
 
-/// Safe choice with fewest bytes whose price is at most `max_loss` everywhere, NaN: without limit;
+/// Safe choice with fewest bytes whose loss is at most `max_loss` everywhere, NaN: without limit;
 /// or -1.
 bb_index bb_swept_best(const bb_swept *swept, double max_loss);
 
-/// True if a choice is safe and no other safe one has at most its worst price and bytes, and less
+/// True if a choice is safe and no other safe one has at most its worst loss and bytes, and less
 /// of one.
 bool bb_swept_is_front(const bb_swept *swept, bb_index choice);
 
@@ -97,8 +97,8 @@ bool bb_swept_is_front(const bb_swept *swept, bb_index choice);
 BB_CHECKED bb_status bb_swept_answer(const bb_swept *swept, double max_loss, bb_text *out);
 
 /// Fills a grid with the choices of a sweep, one row each, marked if they are safe and no other
-/// safe one has at most their worst price and bytes, and less of one; for people (`for_people`)
-/// only prices, bits and MB. It borrows from `swept`. Errors: BB_MEMORY. Release with
+/// safe one has at most their worst loss and bytes, and less of one; for people (`for_people`)
+/// only losses, bits and MB. It borrows from `swept`. Errors: BB_MEMORY. Release with
 /// bb_grid_release.
 BB_CHECKED bb_status bb_swept_fill_grid(const bb_swept *swept, bool for_people, bb_grid *out);
 

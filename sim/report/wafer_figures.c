@@ -77,8 +77,8 @@ static double result_of(const bb_results *results, const char *path, bb_index pi
                : dataset->numbers[pipeline];
 }
 
-// True if the price is the residual of late or missed corrections instead of the numerical error.
-static bool is_priced_by_residual(const bb_results *results, bb_index pipeline)
+// True if the loss is the residual of late or missed corrections instead of the numerical error.
+static bool is_loss_residual(const bb_results *results, bb_index pipeline)
 {
     return result_of(results, "results/overlay_residual_nm", pipeline) >
            fmax(result_of(results, "results/overlay_error_x_nm", pipeline),
@@ -97,7 +97,7 @@ static bb_status find_answer(const bb_plot_scene *scene, bb_index *out)
     BB_TRY(BB_ALLOCATE(names->count, &costs));
     BB_TRY(bb_cloud_costs(scene->experiment, scene->results, costs));
     for (bb_index p = 0; p < names->count; ++p) {
-        if (costs[p].front && costs[p].price > 0.0 &&
+        if (costs[p].front && costs[p].loss > 0.0 &&
             (*out < 0 || costs[p].bytes < costs[*out].bytes)) {
             *out = p;
         }
@@ -107,14 +107,14 @@ done:
     return status;
 }
 
-// Panel of the error measured by the price of pipeline `answer` (-1: none), and a sentence for the
+// Panel of the error measured by the loss of pipeline `answer` (-1: none), and a sentence for the
 // note. Its values are NULL if the file has none.
 static vectors find_error(const bb_plot_scene *scene, bb_index answer, const bb_dataset *raw,
                           char *sentence, size_t bytes)
 {
     const bb_dataset *names = bb_results_find(scene->results, "results/pipeline");
     const bb_index points = raw->count / COMPONENTS;
-    const bool residual = answer >= 0 && is_priced_by_residual(scene->results, answer);
+    const bool residual = answer >= 0 && is_loss_residual(scene->results, answer);
     vectors out = {"error", "error", BB_FIGURE_VERMILION, NULL, NULL, 0.0, 0.0};
     if (answer >= 0) {
         out.values = vectors_of(scene->results, residual ? "residual" : "model", answer, points);

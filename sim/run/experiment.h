@@ -70,12 +70,11 @@ typedef struct bb_experiment {
     const bb_column *columns; ///< [column_count] of the result table, in order
     bb_index column_count;
     const struct bb_part *const
-        *parts; ///< features available to its studies, NULL-terminated; or NULL
-    const char *const
-        *prices; ///< [price_count] datasets; the price is the largest of those present
-    bb_index price_count;
-    const char *price_name;  ///< "overlay error [nm]"
-    double tolerance;        ///< default limit of the price in the answer
+        *parts;                ///< features available to its studies, NULL-terminated; or NULL
+    const char *const *losses; ///< [loss_count] datasets; the loss is the largest of those present
+    bb_index loss_count;
+    const char *loss_name;   ///< "overlay error [nm]"
+    double tolerance;        ///< default limit of the loss in the answer
     const bb_column *scores; ///< [score_count] scores printed for the reference: the first item of
                              ///< its row in a dataset over pipelines; NULL: bytes only
     bb_index score_count;

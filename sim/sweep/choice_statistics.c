@@ -15,7 +15,7 @@
 // Number of safe choices named in a sentence.
 enum { NAMED = 6 };
 
-double bb_choice_price(const bb_collection *collection, bb_index slot, bb_index pipeline)
+double bb_choice_loss(const bb_collection *collection, bb_index slot, bb_index pipeline)
 {
     const bb_experiment *experiment = collection->plan->sweep->experiment;
     const char *state = bb_collection_text(collection, "status", slot, pipeline);
@@ -24,16 +24,16 @@ double bb_choice_price(const bb_collection *collection, bb_index slot, bb_index 
         return NAN;
     }
     if (bb_collection_number(collection, "draws", slot, pipeline) > 1.0) {
-        return bb_collection_number(collection, "price_worst", slot, pipeline);
+        return bb_collection_number(collection, "loss_worst", slot, pipeline);
     }
-    for (bb_index i = 0; i < experiment->price_count; ++i) {
-        if (bb_collection_find(collection, experiment->prices[i]) != NULL) {
-            const double price =
-                bb_collection_number(collection, experiment->prices[i], slot, pipeline);
-            if (isnan(price)) {
+    for (bb_index i = 0; i < experiment->loss_count; ++i) {
+        if (bb_collection_find(collection, experiment->losses[i]) != NULL) {
+            const double loss =
+                bb_collection_number(collection, experiment->losses[i], slot, pipeline);
+            if (isnan(loss)) {
                 return NAN;
             }
-            largest = isnan(largest) ? price : fmax(largest, price);
+            largest = isnan(largest) ? loss : fmax(largest, loss);
         }
     }
     return largest;
@@ -113,8 +113,8 @@ done:
 // Numbers of a choice's points while they are gathered; each [slots].
 typedef struct gathering {
     bb_index *settings; // setting of the pipeline at each slot, -1: not part of that study
-    double *prices, *bits, *bytes;
-    bb_index price_count, bit_count, byte_count;
+    double *losses, *bits, *bytes;
+    bb_index loss_count, bit_count, byte_count;
 } gathering;
 
 static double quantile(double *values, bb_index count, double part)
@@ -136,20 +136,20 @@ static void add(double value, double *values, bb_index *count)
 static void add_point(const bb_collection *collection, bb_index slot, bb_index p, gathering *work,
                       bb_choice *choice)
 {
-    const double price = bb_choice_price(collection, slot, p);
+    const double loss = bb_choice_loss(collection, slot, p);
     const char *state = bb_collection_text(collection, "status", slot, p);
     ++choice->points;
     if (state == NULL || strcmp(state, "ok") != 0) {
         ++choice->failed;
         return;
     }
-    choice->unpriced += isnan(price);
-    if (!isnan(price) && !(price <= choice->price_worst)) {
-        choice->price_worst = price;
+    choice->without_loss += isnan(loss);
+    if (!isnan(loss) && !(loss <= choice->loss_worst)) {
+        choice->loss_worst = loss;
         choice->worst_point = (double)collection->points[slot];
     }
     const double bits = 32.0 / bb_collection_number(collection, "compression_ratio", slot, p);
-    add(price, work->prices, &work->price_count);
+    add(loss, work->losses, &work->loss_count);
     add(bits, work->bits, &work->bit_count);
     add(bb_collection_number(collection, "operator_bytes", slot, p), work->bytes,
         &work->byte_count);
@@ -176,7 +176,7 @@ static bb_status fill_choice(const bb_collection *collection, bb_index pipeline,
                              gathering *work, bb_choice *choice)
 {
     bb_status status = BB_OK;
-    work->price_count = work->bit_count = work->byte_count = 0;
+    work->loss_count = work->bit_count = work->byte_count = 0;
     for (bb_index s = 0; s < collection->slot_count; ++s) {
         const bb_index point = collection->points[s];
         if (work->settings[s] != setting) {
@@ -189,8 +189,8 @@ static bb_status fill_choice(const bb_collection *collection, bb_index pipeline,
     }
     choice->share_failed = choice->failed / choice->points;
     choice->failure_bound = bb_failure_bound((bb_index)choice->failed, (bb_index)choice->points);
-    choice->price_median = quantile(work->prices, work->price_count, 0.5);
-    choice->price_p99 = quantile(work->prices, work->price_count, 0.99);
+    choice->loss_median = quantile(work->losses, work->loss_count, 0.5);
+    choice->loss_p99 = quantile(work->losses, work->loss_count, 0.99);
     choice->bits_per_value = quantile(work->bits, work->bit_count, 0.5);
     choice->operator_bytes = quantile(work->bytes, work->byte_count, 0.5);
 done:
@@ -215,7 +215,7 @@ bb_status bb_choices_find(const bb_collection *collection, bb_choices *out)
     }
     BB_TRY(BB_ZEROED(count, &out->choices));
     BB_TRY(BB_ALLOCATE(collection->slot_count, &work.settings));
-    BB_TRY(BB_ALLOCATE(collection->slot_count, &work.prices));
+    BB_TRY(BB_ALLOCATE(collection->slot_count, &work.losses));
     BB_TRY(BB_ALLOCATE(collection->slot_count, &work.bits));
     BB_TRY(BB_ALLOCATE(collection->slot_count, &work.bytes));
     for (bb_index p = 0; p < collection->pipeline_count; ++p) {
@@ -225,7 +225,7 @@ bb_status bb_choices_find(const bb_collection *collection, bb_choices *out)
             bb_choice *choice = &out->choices[out->count];
             *choice = (bb_choice){.index = (double)out->count,
                                   .name = collection->pipelines[p],
-                                  .price_worst = NAN,
+                                  .loss_worst = NAN,
                                   .worst_point = NAN};
             BB_TRY(fill_choice(collection, p, s, &work, choice));
             choice->safe = choice->failed > 0.0 ? 0.0 : is_finished ? 1.0 : (double)NAN;
@@ -235,7 +235,7 @@ bb_status bb_choices_find(const bb_collection *collection, bb_choices *out)
 done:
     BB_RELEASE(&work.bytes);
     BB_RELEASE(&work.bits);
-    BB_RELEASE(&work.prices);
+    BB_RELEASE(&work.losses);
     BB_RELEASE(&work.settings);
     if (status != BB_OK) {
         bb_choices_release(out);
@@ -263,8 +263,9 @@ static const bb_output outputs[] = {
      .member = offsetof(bb_choice, points)},
     {"points_failed", "choice", "1", "number of conditions where it failed", .note = NULL,
      .member = offsetof(bb_choice, failed)},
-    {"points_unpriced", "choice", "1", "number of conditions where it succeeded without a price",
-     .note = NULL, .member = offsetof(bb_choice, unpriced)},
+    {"points_without_loss", "choice", "1",
+     "number of conditions where it succeeded but its loss is unknown", .note = NULL,
+     .member = offsetof(bb_choice, without_loss)},
     {"share_failed", "choice", "1", "fraction of failed conditions", .note = NULL,
      .member = offsetof(bb_choice, share_failed)},
     {"share_failed_bound", "choice", "1",
@@ -274,13 +275,13 @@ static const bb_output outputs[] = {
     {"safe", "choice", "1", "1 if it succeeded at every condition",
      .note = "NaN if it succeeded so far and points are pending",
      .member = offsetof(bb_choice, safe)},
-    {"price_median", "choice", "<the price's>", "median loss over the conditions",
+    {"loss_median", "choice", "<the loss's>", "median loss over the conditions",
      .note = "over successful conditions, like the next two",
-     .member = offsetof(bb_choice, price_median)},
-    {"price_p99", "choice", "<the price's>", "99th percentile of the loss", .note = NULL,
-     .member = offsetof(bb_choice, price_p99)},
-    {"price_most", "choice", "<the price's>", "largest price", .note = NULL,
-     .member = offsetof(bb_choice, price_worst)},
+     .member = offsetof(bb_choice, loss_median)},
+    {"loss_p99", "choice", "<the loss's>", "99th percentile of the loss", .note = NULL,
+     .member = offsetof(bb_choice, loss_p99)},
+    {"loss_most", "choice", "<the loss's>", "largest loss", .note = NULL,
+     .member = offsetof(bb_choice, loss_worst)},
     {"worst_point", "choice", "1", "number of the point with the largest loss", .note = NULL,
      .member = offsetof(bb_choice, worst_point)},
     {"bits_per_value", "choice", "1", "median of 32 / compression_ratio", .note = NULL,
@@ -294,9 +295,9 @@ const bb_output_table bb_choice_outputs = {.title = "/statistics, collections of
                                            .axes = "choice",
                                            BB_OUTPUT_ROWS(outputs)};
 
-bb_status bb_choices_publish(const bb_choices *choices, const char *price_unit, bb_results *results)
+bb_status bb_choices_publish(const bb_choices *choices, const char *loss_unit, bb_results *results)
 {
-    const bb_output_fill fill = {.unit = price_unit};
+    const bb_output_fill fill = {.unit = loss_unit};
     return choices->count == 0
                ? BB_OK
                : bb_output_table_publish_records(&bb_choice_outputs, choices->choices,
@@ -311,17 +312,18 @@ static bb_status add_number(double value, int width, bb_text *out)
                         : bb_text_add(out, " %*.4g", width, value);
 }
 
-// Lists choices without a price at some points, which cannot be compared with a limit.
-static bb_status list_unpriced(const bb_choices *choices, bb_text *out)
+// Lists choices whose loss is unknown at some points, which cannot be compared with a limit.
+static bb_status list_unknown_losses(const bb_choices *choices, bb_text *out)
 {
     bb_status status = BB_OK;
     bb_index count = 0;
     for (bb_index i = 0; i < choices->count; ++i) {
         const bb_choice *choice = &choices->choices[i];
-        if (choice->unpriced > 0) {
-            BB_TRY(bb_text_add(out, "%s%s%s%s (%.0f of %.0f)", count++ == 0 ? "No price: " : ", ",
-                               choice->name, choice->setting[0] == '\0' ? "" : ", ",
-                               choice->setting, choice->unpriced, choice->points));
+        if (choice->without_loss > 0) {
+            BB_TRY(bb_text_add(out, "%s%s%s%s (%.0f of %.0f)",
+                               count++ == 0 ? "Loss unknown: " : ", ", choice->name,
+                               choice->setting[0] == '\0' ? "" : ", ", choice->setting,
+                               choice->without_loss, choice->points));
         }
     }
     BB_TRY(bb_text_add(out, "%s", count == 0 ? "" : ".\n"));
@@ -334,13 +336,13 @@ static bb_status list_sentence(const bb_choices *choices, const bb_collection *c
 {
     bb_status status = BB_OK;
     const bb_sweep *sweep = collection->plan->sweep;
-    const char *price = sweep->experiment->price_name;
+    const char *loss = sweep->experiment->loss_name;
     const bb_choice *best = NULL;
     bb_index safe = 0;
     for (bb_index i = 0; i < choices->count; ++i) {
         const bb_choice *choice = &choices->choices[i];
         const bool kept =
-            choice->failed == 0 && choice->unpriced == 0 && choice->price_worst <= max_loss;
+            choice->failed == 0 && choice->without_loss == 0 && choice->loss_worst <= max_loss;
         safe += choice->failed == 0;
         if (kept && (best == NULL || choice->operator_bytes < best->operator_bytes)) {
             best = choice;
@@ -353,20 +355,20 @@ static bb_status list_sentence(const bb_choices *choices, const bb_collection *c
         BB_TRY(bb_text_add(out, "Partial result: %td of %td planned points were run.\n",
                            choices->run, choices->planned));
     }
-    BB_TRY(list_unpriced(choices, out));
+    BB_TRY(list_unknown_losses(choices, out));
     if (isnan(max_loss)) {
         goto done;
     }
     if (best == NULL) {
-        BB_TRY(bb_text_add(out, "None stays within %s %g at every condition%s.\n", price, max_loss,
+        BB_TRY(bb_text_add(out, "None stays within %s %g at every condition%s.\n", loss, max_loss,
                            ran));
         goto done;
     }
     BB_TRY(bb_text_add(out,
                        "Fewest bytes with %s of at most %g at every condition%s: %s%s%s%s, at "
                        "worst %.3g (",
-                       price, max_loss, ran, best->name, best->setting[0] == '\0' ? "" : " (",
-                       best->setting, best->setting[0] == '\0' ? "" : ")", best->price_worst));
+                       loss, max_loss, ran, best->name, best->setting[0] == '\0' ? "" : " (",
+                       best->setting, best->setting[0] == '\0' ? "" : ")", best->loss_worst));
     BB_TRY(bb_sweep_describe(sweep, (bb_index)best->worst_point, sweep->axes.count, out));
     BB_TRY(bb_text_add(out, ").\n"));
 done:
@@ -385,8 +387,8 @@ bb_status bb_choices_list(const bb_choices *choices, const bb_collection *collec
         char failed[32];
         (void)snprintf(failed, sizeof failed, "%.0f/%.0f", choice->failed, choice->points);
         BB_TRY(bb_text_add(out, "%-21.21s %-14.14s %9s", choice->name, choice->setting, failed));
-        BB_TRY(add_number(choice->price_median, 10, out));
-        BB_TRY(add_number(choice->price_worst, 10, out));
+        BB_TRY(add_number(choice->loss_median, 10, out));
+        BB_TRY(add_number(choice->loss_worst, 10, out));
         BB_TRY(add_number(choice->bits_per_value, 6, out));
         BB_TRY(add_number(1e-6 * choice->operator_bytes, 6, out));
         BB_TRY(bb_text_add(out, "\n"));

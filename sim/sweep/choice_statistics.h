@@ -2,23 +2,23 @@
 //
 // Statistics of a sweep for each choice: a pipeline with the values of its swept keys
 // (pipelines.NAME....). All other axes are conditions, which are not a choice: a choice is safe if
-// it succeeds at each of them, and its price is a distribution over them.
+// it succeeds at each of them, and its loss is a distribution over them.
 #ifndef BB_SIM_SWEEP_CHOICE_STATISTICS_H
 #define BB_SIM_SWEEP_CHOICE_STATISTICS_H
 
 #include "sim/sweep/collection.h"
 
-/// Row of bb_choice_outputs. Prices are in the experiment's unit, NaN if all points failed.
+/// Row of bb_choice_outputs. Losses are in the experiment's unit, NaN if all points failed.
 typedef struct bb_choice {
     double index;
     const char *name; ///< name of the pipeline
     char *setting;    ///< values of its swept keys, "width 2"; "" if none is swept
     double points, failed;
-    double unpriced;                    ///< points where it succeeded without a price
+    double without_loss;                ///< points where it succeeded but its loss is unknown
     double share_failed, failure_bound; ///< bb_failure_bound
     double safe;                        ///< 0 or 1; NaN: 1 so far
-    double price_median, price_p99, price_worst;
-    double worst_point;    ///< point with the worst price; NaN: none
+    double loss_median, loss_p99, loss_worst;
+    double worst_point;    ///< point with the worst loss; NaN: none
     double bits_per_value; ///< median of 32 / compression_ratio
     double operator_bytes; ///< median
 } bb_choice;
@@ -34,9 +34,9 @@ typedef struct bb_choices {
 BB_CHECKED bb_status bb_choices_find(const bb_collection *collection, bb_choices *out);
 void bb_choices_release(bb_choices *choices);
 
-/// Price of a pipeline at a point: the largest of the experiment's prices, with draws the worst;
+/// Loss of a pipeline at a point: the largest of the experiment's losses, with draws the worst;
 /// NaN if it failed or has none.
-double bb_choice_price(const bb_collection *collection, bb_index slot, bb_index pipeline);
+double bb_choice_loss(const bb_collection *collection, bb_index slot, bb_index pipeline);
 
 /// True if a swept key belongs to a pipeline: pipelines.NAME. or pipelines.NUMBER.
 bool bb_choice_owns(const bb_collection *collection, const char *path, bb_index pipeline);
@@ -44,11 +44,11 @@ bool bb_choice_owns(const bb_collection *collection, const char *path, bb_index 
 extern const bb_output_table bb_choice_outputs;
 
 /// Adds the group /statistics. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_choices_publish(const bb_choices *choices, const char *price_unit,
+BB_CHECKED bb_status bb_choices_publish(const bb_choices *choices, const char *loss_unit,
                                         bb_results *results);
 
 /// Appends the table and a sentence with the answer: the safe choices, and with a limit `max_loss`
-/// (NaN: none) the one with the fewest bytes whose price is within it everywhere. Errors:
+/// (NaN: none) the one with the fewest bytes whose loss is within it everywhere. Errors:
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_choices_list(const bb_choices *choices, const bb_collection *collection,
                                      double max_loss, bb_text *out);

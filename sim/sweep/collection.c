@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "sim/output/former_name.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/sweep/choice_statistics.h"
@@ -14,10 +15,10 @@
 #include <stdio.h>
 #include <string.h>
 
-// Finds the unit of the experiment's price in the brackets of its name.
-static void find_price_unit(const bb_experiment *experiment, char out[32])
+// Finds the unit of the experiment's loss in the brackets of its name.
+static void find_loss_unit(const bb_experiment *experiment, char out[32])
 {
-    const char *start = strchr(experiment->price_name, '[');
+    const char *start = strchr(experiment->loss_name, '[');
     const size_t length = start == NULL ? 0 : strcspn(start + 1, "]");
     (void)snprintf(out, 32, "%.*s", (int)(start == NULL ? 1 : length),
                    start == NULL ? "1" : start + 1);
@@ -52,7 +53,7 @@ static bb_status build_results(const bb_sweep_collect_request *request,
     bb_problems problems = {0};
     char unit[32];
     const bb_sweep *sweep = request->plan->sweep;
-    find_price_unit(sweep->experiment, unit);
+    find_loss_unit(sweep->experiment, unit);
     BB_TRY(bb_config_base_bind(sweep->base, NULL, 0, &problems, &config));
     BB_TRY(bb_results_create(&results));
     BB_TRY(bb_provenance_begin(results, config, bb_config_study(config), request->argument_count,
@@ -540,6 +541,7 @@ done:
 
 const bb_collected *bb_collection_find(const bb_collection *collection, const char *name)
 {
+    name = bb_former_name_current(name); // the plan may be of an earlier version
     for (bb_index d = 0; d < collection->dataset_count; ++d) {
         if (strcmp(collection->datasets[d].name, name) == 0) {
             return &collection->datasets[d];

@@ -5,6 +5,7 @@
 #include "core/disk_file.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "sim/output/former_name.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -347,6 +348,34 @@ done:
     return status;
 }
 
+// Gives a member its current name.
+static void update_member(json_t *object, const bb_former_name *name)
+{
+    json_t *value = json_object_get(object, name->former);
+    if (value != NULL) {
+        (void)json_object_set(object, name->current, value);
+        (void)json_object_del(object, name->former);
+    }
+}
+
+// Gives the datasets of a record of an earlier version their current names.
+static void update_names(json_t *record)
+{
+    const json_t *datasets = json_object_get(record, "datasets");
+    for (size_t i = 0; i < json_array_size(datasets); ++i) {
+        json_t *dataset = json_array_get(datasets, i);
+        const char *name = json_string_value(json_object_get(dataset, "name"));
+        const char *current = name == NULL ? NULL : bb_former_name_current(name);
+        if (current != name) {
+            (void)json_object_set_new(dataset, "name", json_string(current));
+        }
+    }
+    for (const bb_former_name *name = bb_former_names; name->former != NULL; ++name) {
+        update_member(json_object_get(record, "numbers"), name);
+        update_member(json_object_get(record, "texts"), name);
+    }
+}
+
 static bb_status read_lines(visit *task, const char *name, char *text, bb_index length)
 {
     bb_status status = BB_OK;
@@ -365,6 +394,7 @@ static bb_status read_lines(visit *task, const char *name, char *text, bb_index 
             BB_TRY(check_plan(task, name, json));
             named = true;
         } else {
+            update_names(json);
             const bb_record_line record = {name, number, json};
             BB_TRY(task->visit_line(task->context, &record));
         }

@@ -17,9 +17,9 @@
 typedef struct search_step {
     bool run;             // run at all conditions
     bool within_limit;    // within the limit at all conditions
-    double price;         // largest price, NaN: one failed
+    double loss;          // largest loss, NaN: one failed
     double value;         // largest value of the minimised quantity
-    bb_index worst_point; // point with the largest price, or a failed one; -1: not run
+    bb_index worst_point; // point with the largest loss, or a failed one; -1: not run
 } search_step;
 
 // Conditions with a common answer: `count` of them from `first`.
@@ -46,7 +46,7 @@ static search_group group_at(const bb_sweep *sweep, bb_index index)
                                                              : (search_group){0, conditions};
 }
 
-// True if a pipeline's price is limited: those with the searched key, else all.
+// True if a pipeline's loss is limited: those with the searched key, else all.
 static bool is_searched(const bb_collection *collection, bb_index pipeline)
 {
     const bb_sweep *sweep = collection->plan->sweep;
@@ -63,22 +63,22 @@ static double minimised(const bb_collection *collection, bb_index slot, bb_index
                : bb_collection_number(collection, name, slot, pipeline);
 }
 
-// Adds a point to a step, with the largest price of the pipelines that count.
+// Adds a point to a step, with the largest loss of the pipelines that count.
 static void add_point(const bb_collection *collection, bb_index point, search_step *out)
 {
     const bb_index slot = collection->slots[point];
     const bool done = collection->progress->points[point].class == BB_POINT_DONE;
-    double price = done ? -INFINITY : NAN;
+    double loss = done ? -INFINITY : NAN;
     for (bb_index p = 0; done && p < collection->pipeline_count; ++p) {
         if (is_searched(collection, p)) {
-            const double own = bb_choice_price(collection, slot, p);
-            price = isnan(own) || isnan(price) ? NAN : fmax(price, own);
+            const double own = bb_choice_loss(collection, slot, p);
+            loss = isnan(own) || isnan(loss) ? NAN : fmax(loss, own);
             const double value = minimised(collection, slot, p);
             out->value = isnan(value) || isnan(out->value) ? NAN : fmax(out->value, value);
         }
     }
-    if (isnan(price) || (!isnan(out->price) && price > out->price)) {
-        out->price = price;
+    if (isnan(loss) || (!isnan(out->loss) && loss > out->loss)) {
+        out->loss = loss;
         out->worst_point = point;
     }
 }
@@ -86,7 +86,7 @@ static void add_point(const bb_collection *collection, bb_index point, search_st
 static search_step step_at(const bb_collection *collection, search_group conditions, bb_index index)
 {
     const bb_sweep *sweep = collection->plan->sweep;
-    search_step out = {.run = true, .price = -INFINITY, .value = -INFINITY, .worst_point = -1};
+    search_step out = {.run = true, .loss = -INFINITY, .value = -INFINITY, .worst_point = -1};
     bb_index counted = 0;
     for (bb_index c = conditions.first; c < conditions.first + conditions.count; ++c) {
         const bb_index point = c * step_count(sweep) + index;
@@ -94,15 +94,15 @@ static search_step step_at(const bb_collection *collection, search_group conditi
             continue;
         }
         if (collection->slots[point] < 0) {
-            return (search_step){.worst_point = -1, .price = NAN, .value = NAN};
+            return (search_step){.worst_point = -1, .loss = NAN, .value = NAN};
         }
         add_point(collection, point, &out);
         ++counted;
     }
     if (counted == 0) { // all its points are excluded
-        return (search_step){.worst_point = -1, .price = NAN, .value = NAN};
+        return (search_step){.worst_point = -1, .loss = NAN, .value = NAN};
     }
-    out.within_limit = out.price <= sweep->search.max_loss;
+    out.within_limit = out.loss <= sweep->search.max_loss;
     return out;
 }
 
@@ -115,7 +115,7 @@ typedef struct search_answer {
 
 static search_answer find_answer(const bb_collection *collection, search_group conditions)
 {
-    search_answer out = {.best = -1, .found = {.value = INFINITY, .price = NAN, .worst_point = -1}};
+    search_answer out = {.best = -1, .found = {.value = INFINITY, .loss = NAN, .worst_point = -1}};
     bb_index changes = 0;
     bool within_limit = false;
     for (bb_index s = 0; s < step_count(collection->plan->sweep); ++s) {
@@ -369,16 +369,16 @@ static const char *text_at(const bb_sweep *sweep, bb_index index)
     return sweep->axes.axes[sweep->axes.count - 1].keys[0].texts[index];
 }
 
-// Describes the failure or the price of a step.
+// Describes the failure or the loss of a step.
 static bb_status describe_step(const bb_collection *collection, bb_index index,
                                const search_step *state, bb_text *out)
 {
     bb_status status = BB_OK;
     const bb_sweep *sweep = collection->plan->sweep;
-    if (isnan(state->price)) {
+    if (isnan(state->loss)) {
         BB_TRY(bb_text_add(out, "%s fails at ", text_at(sweep, index)));
     } else {
-        BB_TRY(bb_text_add(out, "%s has %.4g at ", text_at(sweep, index), state->price));
+        BB_TRY(bb_text_add(out, "%s has %.4g at ", text_at(sweep, index), state->loss));
     }
     BB_TRY(bb_sweep_describe(sweep, state->worst_point, sweep->axes.count, out));
 done:
@@ -406,12 +406,12 @@ static bb_status answer_group(const bb_collection *collection, search_group cond
     }
     if (best < 0) {
         BB_TRY(bb_text_add(out, "%s: none of %td steps is within %s %g", key, answer->run,
-                           sweep->experiment->price_name, limit));
+                           sweep->experiment->loss_name, limit));
         goto done;
     }
     BB_TRY(bb_text_add(out, "%s = %s: %s %.4g, %s at worst %.4g, within %g (", key,
                        text_at(sweep, best), sweep->search.minimise, found->value,
-                       sweep->experiment->price_name, found->price, limit));
+                       sweep->experiment->loss_name, found->loss, limit));
     BB_TRY(bb_sweep_describe(sweep, found->worst_point, sweep->axes.count, out));
     BB_TRY(bb_text_add(out, "); %td of %td steps run", answer->run, steps));
     for (int side = -1; side <= 1; side += 2) {
@@ -461,7 +461,7 @@ done:
 
 // Row of /search.
 typedef struct search_row {
-    double index, first_point, steps_run, value, price, worst_point;
+    double index, first_point, steps_run, value, loss, worst_point;
     const char *setting;
     const char *answer;
 } search_row;
@@ -475,9 +475,9 @@ static const bb_output outputs[] = {
      .note = "empty if no step is within max_loss", .member = offsetof(search_row, setting)},
     {"minimised", "group", "1", "largest value of the minimised quantity in the group",
      .note = NULL, .member = offsetof(search_row, value)},
-    {"price_most", "group", "<the price's>", "largest loss over the group", .note = NULL,
-     .member = offsetof(search_row, price)},
-    {"price_point", "group", "1", "number of the point with that loss", .note = NULL,
+    {"loss_most", "group", "<the loss's>", "largest loss over the group", .note = NULL,
+     .member = offsetof(search_row, loss)},
+    {"loss_point", "group", "1", "number of the point with that loss", .note = NULL,
      .member = offsetof(search_row, worst_point)},
     {"answer", "group", NULL, "result of the search, in words", .note = NULL,
      .member = offsetof(search_row, answer)},
@@ -491,7 +491,7 @@ const bb_output_table bb_sweep_search_outputs = {.title =
                                                  .axes = "group",
                                                  BB_OUTPUT_ROWS(outputs)};
 
-bb_status bb_sweep_search_publish(const bb_collection *collection, const char *price_unit,
+bb_status bb_sweep_search_publish(const bb_collection *collection, const char *loss_unit,
                                   bb_results *results)
 {
     bb_status status = BB_OK;
@@ -499,7 +499,7 @@ bb_status bb_sweep_search_publish(const bb_collection *collection, const char *p
     const bb_index groups = group_count(sweep);
     search_row *rows = NULL;
     bb_text *answers = NULL;
-    const bb_output_fill fill = {.unit = price_unit};
+    const bb_output_fill fill = {.unit = loss_unit};
     BB_TRY(BB_ALLOCATE(groups, &rows));
     BB_TRY(BB_ZEROED(groups, &answers));
     for (bb_index g = 0; g < groups; ++g) {
@@ -511,7 +511,7 @@ bb_status bb_sweep_search_publish(const bb_collection *collection, const char *p
                                .first_point = (double)(conditions.first * step_count(sweep)),
                                .steps_run = (double)answer.run,
                                .value = any ? answer.found.value : NAN,
-                               .price = answer.found.price,
+                               .loss = answer.found.loss,
                                .worst_point = any ? (double)answer.found.worst_point : NAN,
                                .setting = any ? text_at(sweep, answer.best) : "",
                                .answer = bb_text_string(&answers[g])};

@@ -63,7 +63,7 @@ const bb_part *const bb_wafer_parts[] = {
 
 static const bb_column scores[] = {{"overlay_x_nm", "heating overlay x", 1.0},
                                    {"overlay_y_nm", "y", 1.0}};
-static const char *const prices[] = {"overlay_error_x_nm", "overlay_error_y_nm",
+static const char *const losses[] = {"overlay_error_x_nm", "overlay_error_y_nm",
                                      "overlay_residual_nm"};
 
 const bb_experiment bb_wafer_experiment = {
@@ -81,9 +81,9 @@ const bb_experiment bb_wafer_experiment = {
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
     .parts = bb_wafer_parts,
-    .prices = prices,
-    .price_count = sizeof prices / sizeof prices[0],
-    .price_name = "overlay error [nm]",
+    .losses = losses,
+    .loss_count = sizeof losses / sizeof losses[0],
+    .loss_name = "overlay error [nm]",
     .tolerance = 0.1,
     .scores = scores,
     .score_count = sizeof scores / sizeof scores[0],

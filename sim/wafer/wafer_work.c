@@ -308,7 +308,7 @@ static bb_status check_searches(const void *all, const bb_config *config, bb_pro
 }
 
 static const bb_output loss_rows[] = {
-    {"overlay_error_nm", "trial", "nm", "loss: maximum over the draws, as price_worst",
+    {"overlay_error_nm", "trial", "nm", "loss: maximum over the draws, as loss_worst",
      .note = "of wafer; NaN where a draw failed", .member = offsetof(bb_search_row, loss)},
 };
 static const bb_output_table loss_outputs = BB_SEARCH_TABLE(loss_rows);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The product of a user's matrix: its price does not depend on the unit that the matrix is in.
+// The product of a user's matrix: its loss does not depend on the unit that the matrix is in.
 #include "core/device/device.h"
 #include "core/file.h"
 #include "core/random.h"
@@ -88,7 +88,7 @@ TEST(runs_go_on_to_the_same_results)
                 "-o", "c.h5", "--resume", "kept");
 }
 
-TEST(prices_are_those_of_any_unit)
+TEST(losses_are_those_of_any_unit)
 {
     static const double units[] = {0x1p-535, 0x1p532, 0x1p-900}; // about 1e-161, 1e160, 1e-271
     autoptr(bb_results) plain = run_in(1.0);

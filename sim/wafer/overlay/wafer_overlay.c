@@ -417,39 +417,39 @@ const bb_part bb_wafer_overlay_part = {
     .outputs = BB_OUTPUTS(&outputs, &field_outputs, &error_outputs, &field_error_outputs),
 };
 
-typedef struct pricing {
+typedef struct loss_task {
     const bb_wafer_work *work;
     bool late;       // whether any pipeline has late corrections
     double *dx, *dy; // [points] components of an error
-} pricing;
+} loss_task;
 
 // Larger |mean| + 3 sigma of x and y, nm; NaN if either is undetermined.
-static bb_status size_of(const pricing *prices, const bb_wafer_evaluation *evaluation, int error,
+static bb_status size_of(const loss_task *task, const bb_wafer_evaluation *evaluation, int error,
                          double *out)
 {
     bb_status status = BB_OK;
     const bb_index last = evaluation->wafer_count - 1;
     bb_overlay_statistics statistics;
-    bb_wafer_overlay_error(prices->work, evaluation, last, error, BB_AXIS_X, prices->dx);
-    bb_wafer_overlay_error(prices->work, evaluation, last, error, BB_AXIS_Y, prices->dy);
-    BB_TRY(bb_overlay_statistics_of(prices->work->problem->point_count, prices->dx, prices->dy,
+    bb_wafer_overlay_error(task->work, evaluation, last, error, BB_AXIS_X, task->dx);
+    bb_wafer_overlay_error(task->work, evaluation, last, error, BB_AXIS_Y, task->dy);
+    BB_TRY(bb_overlay_statistics_of(task->work->problem->point_count, task->dx, task->dy,
                                     &statistics));
     *out = bb_wafer_overlay_statistics(&statistics).headline;
 done:
     return status;
 }
 
-static bb_status add(const pricing *prices, const bb_wafer_evaluation *evaluation, bb_draws *draws)
+static bb_status add(const loss_task *task, const bb_wafer_evaluation *evaluation, bb_draws *draws)
 {
     bb_status status = BB_OK;
-    double price = NAN;
+    double loss = NAN;
     double residual = NAN;
-    BB_TRY(size_of(prices, evaluation, BB_WAFER_NUMERICAL, &price));
-    if (prices->late) {
-        BB_TRY(size_of(prices, evaluation, BB_WAFER_RESIDUAL, &residual));
-        price = isnan(price) || isnan(residual) ? NAN : fmax(price, residual);
+    BB_TRY(size_of(task, evaluation, BB_WAFER_NUMERICAL, &loss));
+    if (task->late) {
+        BB_TRY(size_of(task, evaluation, BB_WAFER_RESIDUAL, &residual));
+        loss = isnan(loss) || isnan(residual) ? NAN : fmax(loss, residual);
     }
-    bb_draws_add(draws, &evaluation->common.outcome, price);
+    bb_draws_add(draws, &evaluation->common.outcome, loss);
 done:
     return status;
 }
@@ -459,17 +459,17 @@ bb_status bb_wafer_overlay_headline(const bb_wafer_work *work,
 {
     bb_status status = BB_OK;
     const bb_index points = work->problem->point_count;
-    pricing prices = {.work = work};
+    loss_task task = {.work = work};
     *out = NAN;
     if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
         return BB_OK;
     }
-    BB_TRY(BB_ALLOCATE(points, &prices.dx));
-    BB_TRY(BB_ALLOCATE(points, &prices.dy));
-    BB_TRY(size_of(&prices, evaluation, BB_WAFER_NUMERICAL, out));
+    BB_TRY(BB_ALLOCATE(points, &task.dx));
+    BB_TRY(BB_ALLOCATE(points, &task.dy));
+    BB_TRY(size_of(&task, evaluation, BB_WAFER_NUMERICAL, out));
 done:
-    BB_RELEASE(&prices.dx);
-    BB_RELEASE(&prices.dy);
+    BB_RELEASE(&task.dx);
+    BB_RELEASE(&task.dy);
     return status;
 }
 
@@ -478,15 +478,15 @@ bb_status bb_wafer_overlay_draws(const bb_wafer_work *work, const bb_wafer_evalu
 {
     bb_status status = BB_OK;
     const bb_index points = work->problem->point_count;
-    pricing prices = {.work = work, .late = is_late(&work->study)};
-    BB_TRY(BB_ALLOCATE(points, &prices.dx));
-    BB_TRY(BB_ALLOCATE(points, &prices.dy));
-    BB_TRY(add(&prices, evaluation, draws));
+    loss_task task = {.work = work, .late = is_late(&work->study)};
+    BB_TRY(BB_ALLOCATE(points, &task.dx));
+    BB_TRY(BB_ALLOCATE(points, &task.dy));
+    BB_TRY(add(&task, evaluation, draws));
     for (bb_index d = 0; d < evaluation->drawn_count; ++d) {
-        BB_TRY(add(&prices, &evaluation->drawn[d], draws));
+        BB_TRY(add(&task, &evaluation->drawn[d], draws));
     }
 done:
-    BB_RELEASE(&prices.dx);
-    BB_RELEASE(&prices.dy);
+    BB_RELEASE(&task.dx);
+    BB_RELEASE(&task.dy);
     return status;
 }

@@ -27,15 +27,15 @@ TEST_FULL(draw_0_is_the_study_without_draws)
         const bb_dataset *got = driver_dataset(four, same[i]);
         assert_memory_equal(got->numbers, expected->numbers, (size_t)got->count * sizeof(double));
     }
-    assert_true(driver_number(plain, "price_worst", "hp2") ==
+    assert_true(driver_number(plain, "loss_worst", "hp2") ==
                 driver_number(plain, "strehl_loss", "hp2"));
-    assert_true(driver_number(four, "price_worst", "hp2") >=
+    assert_true(driver_number(four, "loss_worst", "hp2") >=
                 driver_number(four, "strehl_loss", "hp2"));
-    assert_true(driver_number(four, "price_std", "hp2") > 1e-5);
-    assert_true(isnan(driver_number(four, "price_std", "hp1")));
+    assert_true(driver_number(four, "loss_std", "hp2") > 1e-5);
+    assert_true(isnan(driver_number(four, "loss_std", "hp1")));
     // Draws of dp agree.
-    assert_true(driver_number(four, "price_std", "reference") < 1e-12);
-    assert_true(fabs(driver_number(four, "price_worst", "reference")) < 1e-12);
+    assert_true(driver_number(four, "loss_std", "reference") < 1e-12);
+    assert_true(fabs(driver_number(four, "loss_worst", "reference")) < 1e-12);
     driver_check_threads(&drawn);
 }
 
@@ -52,7 +52,7 @@ TEST_FULL(some_draws_lost_are_unsafe)
     assert_true(failed > 0.0 && failed < 32.0);
     assert_string_equal(driver_text(results, "status", "hp3"), "unsafe");
     assert_true(driver_number(results, "failure_bound", "hp3") > failed / 32.0);
-    assert_true(isfinite(driver_number(results, "price_worst", "hp3")));
+    assert_true(isfinite(driver_number(results, "loss_worst", "hp3")));
     assert_string_equal(driver_text(results, "status", "bf16"), "not_spd");
     assert_true(driver_number(results, "failure_bound", "bf16") == 1.0);
     check_ok(
@@ -88,8 +88,8 @@ TEST_FULL(draws_agree_with_an_ensemble_of_problems)
         CONFIG_NX456,
         {"solver.dither=0.04",
          "pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE("hp2", "hp2", "64") "]"}));
-    double drawn_mean = driver_number(results, "price_mean", "hp2");
-    double drawn_deviation = driver_number(results, "price_std", "hp2");
+    double drawn_mean = driver_number(results, "loss_mean", "hp2");
+    double drawn_deviation = driver_number(results, "loss_std", "hp2");
     print_message("problems %.3e +- %.1e, draws %.3e +- %.1e\n", mean, deviation, drawn_mean,
                   drawn_deviation);
     check_relative(drawn_mean, mean, 0.1);
@@ -107,7 +107,7 @@ TEST_FULL(max_loss_is_met_in_every_draw)
               "solver.dither=0"}));
     print_message("one: %s\nmany: %s\n", driver_text(results, "status_detail", "one"),
                   driver_text(results, "status_detail", "many"));
-    assert_true(driver_number(results, "price_worst", "many") <= 2e-3);
+    assert_true(driver_number(results, "loss_worst", "many") <= 2e-3);
     assert_true(driver_number(results, "draws", "many") == 8.0);
     assert_true(driver_number(results, "draws_failed", "many") == 0.0);
     assert_true(driver_number(results, "draws", "one") == 1.0);

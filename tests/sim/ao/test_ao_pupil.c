@@ -105,7 +105,7 @@ TEST(the_plan_reads_the_mask)
     check_fails(driver_plan(&zero, 2, &plan), BB_INVALID, "pixels are 0");
 }
 
-TEST_FULL(an_asymmetric_mask_prices_every_pipeline)
+TEST_FULL(every_pipeline_has_a_loss_with_an_asymmetric_mask)
 {
     const driver_case cases[] = {
         with("telescope.pupil.dataset=pupil"), with("telescope.pupil.dataset=flipped"),

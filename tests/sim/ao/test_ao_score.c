@@ -178,7 +178,7 @@ static void check_terms(const char *score)
         const double residual = driver_number(results, "residual_rms_nm", "reference");
         const double wavenumber = 2.0 * M_PI / 1650.0;
         const double expected = exp(-wavenumber * wavenumber * residual * residual);
-        const char *note = bb_results_note_text(results, "", "price_note");
+        const char *note = bb_results_note_text(results, "", "loss_note");
         print_message("%s, %s: %.4f at %.1f nm, Marechal %.4f\n  %s\n", score,
                       k < 0 ? "slopes alone" : terms[k], strehl, residual, expected, note);
         check_close(strehl, expected, 0.05, 1.0);

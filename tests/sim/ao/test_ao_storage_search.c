@@ -18,7 +18,7 @@ enum { TEXT = 1536, MOST = 9 };
 // Pipelines with searches, and their other keys.
 typedef struct asked {
     const char *name, *codec, *rest;
-    double price;
+    double loss;
 } asked;
 
 static const asked cases[MOST] = {
@@ -54,7 +54,7 @@ static bb_results *search(const char *correction, int first, int count)
     char max_loss[64];
     begin(pipelines);
     for (int i = first; i < first + count; ++i) {
-        (void)snprintf(max_loss, sizeof max_loss, ", max_loss: %g", cases[i].price);
+        (void)snprintf(max_loss, sizeof max_loss, ", max_loss: %g", cases[i].loss);
         add_pipeline(&cases[i], "", max_loss, pipelines);
     }
     strcat(pipelines, "]");
@@ -132,7 +132,7 @@ static void check_case(const bb_results *results, const char *correction, const 
     print_message("%s: %s, %.3e at %.3f bits; %s, %.3e\n", item->name, storage->texts[found],
                   losses[0], driver_number(plain, "reconstructor_bits", "found"),
                   storage->texts[narrower], losses[1]);
-    assert_true(losses[0] <= item->price && losses[1] > item->price);
+    assert_true(losses[0] <= item->loss && losses[1] > item->loss);
     if (!isnan(tolerance[found])) { // neighbours of a fine ladder
         assert_in_range(1e3 * tolerance[narrower] / tolerance[found], 1030, 1045);
     }
@@ -193,7 +193,7 @@ TEST(what_no_width_meets_is_recorded)
     assert_string_equal(driver_text(results, "storage", "never"), "");
     static const char *const unset[] = {"strehl",      "strehl_loss",    "reconstructor_bits",
                                         "solved_bits", "operator_bytes", "strehl_loss_shaken",
-                                        "price_worst"};
+                                        "loss_worst"};
     for (size_t i = 0; i < sizeof unset / sizeof *unset; ++i) {
         assert_true(isnan(driver_number(results, unset[i], "never")));
     }
@@ -214,19 +214,19 @@ TEST(max_loss_is_met_in_every_draw)
                                                                            "bits: 8}") "]"}});
     print_message("one: %s\nmany: %s, %.2e +- %.1e\n", driver_text(results, "status_detail", "one"),
                   driver_text(results, "status_detail", "many"),
-                  driver_number(results, "price_mean", "many"),
-                  driver_number(results, "price_std", "many"));
+                  driver_number(results, "loss_mean", "many"),
+                  driver_number(results, "loss_std", "many"));
     assert_true(driver_number(results, "draws", "many") == 6.0);
     assert_true(driver_number(results, "draws_failed", "many") == 0.0);
-    assert_true(driver_number(results, "price_worst", "many") <= 1e-4);
-    assert_true(driver_number(results, "price_worst", "many") >=
+    assert_true(driver_number(results, "loss_worst", "many") <= 1e-4);
+    assert_true(driver_number(results, "loss_worst", "many") >=
                 driver_number(results, "strehl_loss", "many"));
-    assert_true(driver_number(results, "price_std", "many") > 1e-7);
+    assert_true(driver_number(results, "loss_std", "many") > 1e-7);
     assert_true(driver_number(results, "reconstructor_bits", "many") >=
                 driver_number(results, "reconstructor_bits", "one"));
     // Explicit storages have draws too, if their draws differ.
-    assert_true(driver_number(results, "price_std", "told") > 1e-7);
-    assert_true(driver_number(results, "price_std", "rows") < 1e-9);
+    assert_true(driver_number(results, "loss_std", "told") > 1e-7);
+    assert_true(driver_number(results, "loss_std", "rows") < 1e-9);
 }
 
 // Scores of the shake test equal the scores of a study with that shake.

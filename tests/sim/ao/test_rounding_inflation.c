@@ -161,12 +161,12 @@ static double strehl(const rig *self, const double *r, const bb_unknown_modes *m
 }
 
 // Cost of rounding, relative to the trace of the exact residual.
-typedef struct priced {
+typedef struct rounding_cost {
     double trace;   // tr(E Cmm E^T)
     double drifted; // sum of s2 |E v|^2 over the moved modes
     double loss;    // of the Strehl ratio
     double lost;    // of the Strehl ratio after modes have moved, relative to R then
-} priced;
+} rounding_cost;
 
 // The norm used for rounding includes the modes given in the study.
 static void hold_norm(rig *self, double trace)
@@ -178,8 +178,8 @@ static void hold_norm(rig *self, double trace)
                    trace + trace_of(self, self->errors, &self->storage.unknown), 1e-5);
 }
 
-static priced price(const char *inflation, const char *pipelines,
-                    const bb_unknown_modes_config *moved)
+static rounding_cost find_cost(const char *inflation, const char *pipelines,
+                               const bb_unknown_modes_config *moved)
 {
     static const bb_unknown_modes_config none = {0};
     autocall(rig_close) rig self;
@@ -190,7 +190,7 @@ static priced price(const char *inflation, const char *pipelines,
     const double *stored = self.evaluation.r[0];
     autorelease(bb_unknown_modes) still = new_struct(bb_unknown_modes, guides, airmass, &none);
     autorelease(bb_unknown_modes) modes = new_struct(bb_unknown_modes, guides, airmass, moved);
-    priced out = {0};
+    rounding_cost out = {0};
     out.loss = strehl(&self, self.exact, &still, &exact_trace);
     out.loss -= strehl(&self, stored, &still, &trace);
     out.lost = strehl(&self, self.exact, &modes, &ignored);
@@ -214,10 +214,10 @@ static priced price(const char *inflation, const char *pipelines,
 static void hold(const char *pipelines, const char *const *inflations,
                  const bb_unknown_modes_config *moved, const double *drifted, double factor)
 {
-    const priced blind = price(inflations[0], pipelines, moved);
+    const rounding_cost blind = find_cost(inflations[0], pipelines, moved);
     check_relative(blind.drifted, drifted[0], 0.1);
     for (int k = 1; k < 3; ++k) {
-        const priced knowing = price(inflations[k], pipelines, moved);
+        const rounding_cost knowing = find_cost(inflations[k], pipelines, moved);
         check_relative(knowing.drifted, drifted[k], 0.2);
         assert_true(knowing.drifted * pow(factor, k) < blind.drifted);
         check_close(knowing.trace / blind.trace, 1.0, 0.33, 1.0);

@@ -33,7 +33,7 @@ static const study_rule study_rules[] = {
     {"wall_s", 0, INFINITY, true},
     {"draws", 1, 256, false},
     {"draws_failed", 0, 0, false},
-    {"price_std", 0, INFINITY, true},
+    {"loss_std", 0, INFINITY, true},
     {"failure_bound", 0, 1, false},
     {"overlay_error_x_nm", 0, INFINITY, false},
     {"overlay_error_y_nm", 0, INFINITY, false},
@@ -128,8 +128,7 @@ static inline bool study_ok(const bb_results *results, bb_index pipeline)
 static inline void study_judge_ranges(const bb_results *results, bb_index pipeline,
                                       study_verdict out)
 {
-    const bool lost =
-        !study_ok(results, 0); // without the reference, the first, nothing has a price
+    const bool lost = !study_ok(results, 0); // without the reference, the first, no loss is known
     for (size_t r = 0; r < sizeof study_rules / sizeof *study_rules && out[0] == '\0'; ++r) {
         const study_rule *rule = &study_rules[r];
         const bb_dataset *dataset = study_of(results, rule->dataset);
@@ -175,20 +174,20 @@ static inline void study_judge_relations(const bb_results *results, bb_index pip
 {
     const double bytes = study_at(results, "operator_bytes", pipeline);
     const double ratio = study_at(results, "compression_ratio", pipeline);
-    const double mean = study_at(results, "price_mean", pipeline);
-    const double worst = study_at(results, "price_worst", pipeline);
+    const double mean = study_at(results, "loss_mean", pipeline);
+    const double worst = study_at(results, "loss_worst", pipeline);
     const double draws = study_at(results, "draws", pipeline);
-    const double deviation = study_at(results, "price_std", pipeline);
+    const double deviation = study_at(results, "loss_std", pipeline);
     const bb_dataset *points = study_of(results, "point");
-    const bool priced = study_ok(results, 0) && (points == NULL || points->count > 1);
+    const bool has_loss = study_ok(results, 0) && (points == NULL || points->count > 1);
     if ((bytes > 0.0) != (ratio > 0.0)) {
         (void)snprintf(out, sizeof(study_verdict), "pipeline %td: %g bytes, compression ratio %g",
                        pipeline, bytes, ratio);
-    } else if (priced && !(worst >= mean - STUDY_SLACK * fabs(mean))) {
-        (void)snprintf(out, sizeof(study_verdict), "pipeline %td: worst price %g, mean %g",
-                       pipeline, worst, mean);
-    } else if (priced && draws >= 2.0 && !(deviation >= 0.0)) {
-        (void)snprintf(out, sizeof(study_verdict), "pipeline %td: %g draws, price_std %g", pipeline,
+    } else if (has_loss && !(worst >= mean - STUDY_SLACK * fabs(mean))) {
+        (void)snprintf(out, sizeof(study_verdict), "pipeline %td: worst loss %g, mean %g", pipeline,
+                       worst, mean);
+    } else if (has_loss && draws >= 2.0 && !(deviation >= 0.0)) {
+        (void)snprintf(out, sizeof(study_verdict), "pipeline %td: %g draws, loss_std %g", pipeline,
                        draws, deviation);
     }
     const bb_dataset *rmse = study_of(results, "rmse");
@@ -216,7 +215,7 @@ static inline void study_judge_relations(const bb_results *results, bb_index pip
     }
 }
 
-// What failed says so, and has no price.
+// A failed pipeline has a reason and no loss.
 static inline void study_judge_failure(const bb_results *results, bb_index pipeline,
                                        study_verdict out)
 {

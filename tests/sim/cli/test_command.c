@@ -48,12 +48,12 @@ done:
 }
 
 static const bb_column toy_columns[] = {{"overlay_error_x_nm", "overlay x [nm]", 1.0}};
-static const char *const toy_prices[] = {"overlay_error_x_nm"};
+static const char *const toy_losses[] = {"overlay_error_x_nm"};
 #define TOY_ROW(title, yaml)                                                                       \
     {                                                                                              \
         .name = (title), .schema = &toy_schema, .starter = (yaml), .check = toy_check,             \
         .plan = toy_plan, .run = toy_run, .columns = toy_columns, .column_count = 1,               \
-        .prices = toy_prices, .price_count = 1, .price_name = "overlay error [nm]",                \
+        .losses = toy_losses, .loss_count = 1, .loss_name = "overlay error [nm]",                  \
         .tolerance = 0.1, .operators = "A,B_" title                                                \
     }
 // The fixture is labelled as a wafer run.
@@ -143,7 +143,7 @@ TEST(runs_write_a_file_and_print_a_table)
            "cheapest within overlay error [nm] 0.1: fp32");
     expect("bitbudget show outputs/toy-a.h5 --columns total", 2, "has 0 axes");
     expect("bitbudget show outputs/toy-a.h5 --format csv --pipeline fp16", 0,
-           "pipeline,status,price [nm],operator_bytes [byte]\nfp16,ok,0.5,2000000\n");
+           "pipeline,status,loss [nm],operator_bytes [byte]\nfp16,ok,0.5,2000000\n");
     expect("bitbudget show outputs/toy-a.h5 --format json", 0, "\"unit\": \"byte\"");
     expect("bitbudget show outputs/toy-a.h5 --format latex", 0, "not\\_spd");
     expect("bitbudget show outputs/toy-a.h5 --format md", 0, "| \\* | fp16 | ok |");
@@ -154,7 +154,7 @@ TEST(runs_write_a_file_and_print_a_table)
     expect("bitbudget run a.yaml -q --force", 0, "results: outputs/toy-a.h5");
     expect("bitbudget run a.yaml -q -o other.h5", 0, "results: other.h5");
     expect("bitbudget show outputs/toy-a.h5 other.h5", 0,
-           "toy-a           other\n  pipeline     price     MB    price     MB\n");
+           "toy-a           other\n  pipeline      loss     MB     loss     MB\n");
     assert_non_null(strstr(printed, "hp3        not_spd  2.000  not_spd  2.000"));
     expect("bitbudget show other.h5 other.h5", 2, "'other.h5' is given twice");
     expect("bitbudget run a.yaml -o none/other.h5", 3, "No such file");

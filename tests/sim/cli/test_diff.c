@@ -58,24 +58,24 @@ static void expect_results(const bb_results *a, const bb_results *b, double tole
     assert_int_equal(count, different);
 }
 
-TEST(prices_of_two_definitions_are_told)
+TEST(losses_of_two_definitions_are_told)
 {
-    static const double price = 0.1;
+    static const double loss = 0.1;
     bb_results *files[2];
     autorelease(bb_text) text = {0};
     for (int side = 0; side < 2; ++side) {
         files[side] = empty_results();
         check_ok(results_values(files[side], "results/strehl_loss", "1",
-                                side == 0 ? "price: a" : "price: b", "", &price));
+                                side == 0 ? "loss: a" : "loss: b", "", &loss));
     }
     const bb_comparison pair = {
         bb_experiment_find(&bb_experiments, "ao"), {files[0], files[1]}, {"a.h5", "b.h5"}, 0.0};
-    check_ok(bb_results_note(files[1], "", "price_note", "with lag"));
+    check_ok(bb_results_note(files[1], "", "loss_note", "with lag"));
     check_ok(bb_results_note(files[1], "results/strehl_loss", "definition", "whole residual"));
     check_ok(bb_comparison_write_origins(&pair, &text));
-    static const char told[] = "definition of the price:\n  a.h5: not recorded\n"
+    static const char told[] = "definition of the loss:\n  a.h5: not recorded\n"
                                "  b.h5: with lag\ndefinition of strehl_loss:\n"
-                               "  a.h5: price: a\n  b.h5: price: b\n"
+                               "  a.h5: loss: a\n  b.h5: loss: b\n"
                                "definition of strehl_loss:\n  a.h5: not recorded\n"
                                "  b.h5: whole residual\ndigest";
     assert_memory_equal(bb_text_string(&text), told, sizeof told - 1);

@@ -62,7 +62,7 @@ TEST(what_differs_is_told)
     program_expect(&run, 1, "  pipelines.fp64 again.storage.codec: fp64 in the file, e4m3 in this");
     assert_null(strstr(run.printed, "solve_time_s"));
     assert_null(strstr(run.printed, "bitbudget:"));
-    // Pipelines are matched by name, so that their order makes no difference in prices.
+    // Pipelines are matched by name, so that their order makes no difference in losses.
     CALL_EXPECT(1, "  other: only in this run\n", "rerun", "study.h5", "--verify", "-q",
                 "pipelines.1.name=other");
 }

@@ -36,7 +36,7 @@ TEST(draws_are_other_noise)
     autoptr(bb_results) results = driver_results(&study);
     assert_true(driver_number(results, "draws", "fp32") == 6.0);
     assert_true(driver_number(results, "draws_failed", "fp32") == 0.0);
-    assert_true(driver_number(results, "price_mean", "fp32") >= 0.0);
+    assert_true(driver_number(results, "loss_mean", "fp32") >= 0.0);
 }
 
 TEST(plans_leave_out_conjugate_gradients)

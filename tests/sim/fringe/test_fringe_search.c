@@ -25,11 +25,11 @@ TEST(the_result_is_within_max_loss)
         driver_results(CASE(CONFIG, {"pipelines=[" REFERENCE "{name: asks, max_loss: 1.0}]"}));
     const bb_dataset *accepted = trials_of(results, "accepted");
     const bb_dataset *bytes = trials_of(results, "operator_bytes");
-    const bb_dataset *price = trials_of(results, "wavefront_error_reference_nm");
+    const bb_dataset *loss = trials_of(results, "wavefront_error_reference_nm");
     const bb_dataset *wrong = trials_of(results, "wrong_cycles_reference");
     bb_index best = -1;
     for (bb_index t = 0; t < accepted->count; ++t) {
-        const bool fits = price->numbers[t] <= 1.0 && wrong->numbers[t] == 0.0;
+        const bool fits = loss->numbers[t] <= 1.0 && wrong->numbers[t] == 0.0;
         assert_true(fits == (accepted->numbers[t] == 1.0));
         if (fits && (best < 0 || bytes->numbers[t] < bytes->numbers[best])) {
             best = t;
@@ -41,7 +41,7 @@ TEST(the_result_is_within_max_loss)
     assert_true(best > 0 && accepted->count > 5 && accepted->count <= 31);
     assert_true(driver_number(results, "operator_bytes", "asks") == bytes->numbers[best]);
     assert_true(driver_number(results, "wavefront_error_reference_nm", "asks") ==
-                price->numbers[best]);
+                loss->numbers[best]);
     assert_true(driver_number(results, "wrong_cycles_reference", "asks") == 0.0);
     assert_true(driver_number(results, "compression_ratio", "asks") > 1.5);
     assert_non_null(strstr(detail_of(results, "asks"), trials_of(results, "slots")->texts[best]));
@@ -54,7 +54,7 @@ TEST(what_is_found_is_computed_as_any_pipeline)
     static const char *const same[] = {"wrong_cycles",   "wavefront_error_nm",
                                        "operator_bytes", "wavefront_error_reference_nm",
                                        "bits",           "draws",
-                                       "price_mean",     "failure_bound",
+                                       "loss_mean",      "failure_bound",
                                        "scale_rad"};
     autoptr(bb_results) found = driver_results(
         CASE(CONFIG, {"pipelines=[" REFERENCE "{name: asks, bits: 8, draws: 3, max_loss: 1.0}]"}));
@@ -138,7 +138,7 @@ TEST(every_draw_counts)
     assert_true(driver_number(worst, "operator_bytes", "asks") >
                 driver_number(first, "operator_bytes", "asks"));
     assert_true(driver_number(worst, "draws", "asks") == 5.0);
-    assert_true(driver_number(worst, "price_worst", "asks") == 0.0);   // wrong cycles
+    assert_true(driver_number(worst, "loss_worst", "asks") == 0.0);    // wrong cycles
     assert_true(driver_number(worst, "failure_bound", "asks") < 0.46); // 1 - 0.05^(1/5) = 0.451
 }
 

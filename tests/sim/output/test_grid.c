@@ -76,7 +76,7 @@ TEST(counts_are_whole)
     assert_non_null(strstr(text.data, "\n* fp16                  3  4.000   1.000\n"));
 }
 
-// Prices with different definitions are shown together: the definition of each file is printed.
+// Losses with different definitions are shown together: the definition of each file is printed.
 TEST(definitions_of_several_files_are_told_where_they_differ, .setup_func = enter,
      .teardown_func = leave)
 {
@@ -88,11 +88,11 @@ TEST(definitions_of_several_files_are_told_where_they_differ, .setup_func = ente
     autorelease(bb_text) text = {0};
     check_ok(bb_grid_add_rows(&grid, filled, "fp16"));
     check_ok(bb_grid_add_named(&grid, &sources[0], "operator_bytes"));
-    check_ok(bb_results_note(filled, "", "price_note", "held: lag"));
-    check_ok(bb_results_note(other, "", "price_note", "held: lag"));
+    check_ok(bb_results_note(filled, "", "loss_note", "held: lag"));
+    check_ok(bb_results_note(other, "", "loss_note", "held: lag"));
     check_ok(bb_summary_write_grid(&grid, sources, 2, &question, &text));
     assert_null(strstr(bb_text_string(&text), "held"));
-    check_ok(bb_results_note(other, "", "price_note", "held: none"));
+    check_ok(bb_results_note(other, "", "loss_note", "held: none"));
     check_ok(bb_summary_write_grid(&grid, sources, 2, &question, &text));
     assert_non_null(strstr(bb_text_string(&text), "a: held: lag\nb: held: none\n"));
 }
@@ -105,7 +105,7 @@ static void expect_answer(double within, bb_front_measure measure, const char *e
     expect_text(&text, expected);
 }
 
-TEST(answers_name_the_least_within_a_price, .setup_func = enter, .teardown_func = leave)
+TEST(answers_name_the_least_within_a_loss, .setup_func = enter, .teardown_func = leave)
 {
     expect_answer(1.0, BB_FRONT_BYTES,
                   "Reference: 8.000 MB. Fewest bytes within overlay error 1 nm: fp16 (overlay "
@@ -177,7 +177,7 @@ TEST(json_has_units_and_null, .setup_func = enter, .teardown_func = leave)
     expect_text(
         &text,
         "{\n  \"files\": [\n    {\"path\": \"a.h5\", \"label\": \"\", \"experiment\": \"wafer\", "
-        "\"title\": \"a fixture\", \"price_note\": null, \"answer\": \"a \\\"sentence\\\"?[2J\\\\\""
+        "\"title\": \"a fixture\", \"loss_note\": null, \"answer\": \"a \\\"sentence\\\"?[2J\\\\\""
         "}\n  ],\n  \"fields\": [\n    {\"key\": \"overlay_error_x_nm\", \"name\": "
         "\"overlay_error_x_nm\", \"unit\": \"nm\", \"long_name\": \"overlay error, x\"},\n"
         "    {\"key\": \"solve_time_s\", \"name\": \"solve_time_s\", \"unit\": \"s\", "

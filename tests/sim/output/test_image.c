@@ -74,6 +74,64 @@ TEST(other_schemas_are_told_apart)
                 "schema 3 is not supported, expected 1 or 2");
 }
 
+// The fixture with a loss and its statistics, by the names of this version or of an earlier one.
+static bb_results *with_losses(bool former)
+{
+    static const double worst[] = {0.0, 0.1, 0.2, NAN};
+    static const double median[] = {1.0, 2.0};
+    static const double unknown[] = {0.0, 3.0};
+    bb_results *results = fixture_results();
+    check_ok(results_axis(results, "statistics/choice", "1", "choice", 2, median));
+    check_ok(results_values(results, former ? "results/price_worst" : "results/loss_worst", "nm",
+                            "largest loss", "pipeline", worst));
+    check_ok(results_values(results, former ? "statistics/price_median" : "statistics/loss_median",
+                            "nm", "median loss", "choice", median));
+    check_ok(results_values(
+        results, former ? "statistics/points_unpriced" : "statistics/points_without_loss", "1",
+        "points", "choice", unknown));
+    check_ok(bb_results_note(results, "", former ? "price_note" : "loss_note", "with lag"));
+    check_ok(bb_provenance_end(results));
+    return results;
+}
+
+// The digest of such a file, which covers its own names, is verified before they are replaced.
+TEST(names_of_earlier_versions_are_replaced)
+{
+    autoptr(bb_results) old = with_losses(true);
+    autoptr(bb_results) now = with_losses(false);
+    write_results(old, "former.h5");
+    assert_string_not_equal(bb_results_note_text(old, "", "results_digest"),
+                            bb_results_note_text(now, "", "results_digest"));
+    for (int whole = 0; whole < 2; ++whole) {
+        autoptr(bb_results) back =
+            whole ? read_all_results("former.h5", NULL) : read_results("former.h5");
+        assert_null(bb_results_find(back, "results/price_worst"));
+        assert_null(bb_results_note_text(back, "", "price_note"));
+        assert_string_equal(bb_results_note_text(back, "", "loss_note"), "with lag");
+        compare(bb_results_find(back, "results/loss_worst"), dataset_at(now, "results/loss_worst"));
+        check_same_digest(back, now);
+        if (whole) {
+            static const char *const paths[] = {"statistics/loss_median",
+                                                "statistics/points_without_loss"};
+            compare(bb_results_find(back, paths[0]), dataset_at(now, paths[0]));
+            compare(bb_results_find(back, paths[1]), dataset_at(now, paths[1]));
+        }
+    }
+}
+
+TEST(a_former_and_a_current_name_are_refused_together)
+{
+    autoptr(bb_results) results = fixture_results();
+    bb_results *back = NULL;
+    check_ok(results_values(results, "results/price_std", "nm", "deviation", "pipeline", NULL));
+    check_ok(results_values(results, "results/loss_std", "nm", "deviation", "pipeline", NULL));
+    check_ok(bb_provenance_end(results));
+    write_results(results, "both.h5");
+    check_fails(bb_reader_read("both.h5", &back), BB_INVALID,
+                "'results/price_std' and 'results/loss_std' are the same result");
+    assert_null(back);
+}
+
 TEST(unfinished_results_are_refused)
 {
     autoptr(bb_results) results = fixture_results();

@@ -23,20 +23,20 @@ TEST(columns_are_aligned_and_the_front_is_marked)
     assert_string_equal(bb_text_string(&text), expected);
 }
 
-static void cheapest_within(double price, const char *expected)
+static void cheapest_within(double loss, const char *expected)
 {
     autorelease(bb_text) text = {0};
-    write_table(price, &text);
+    write_table(loss, &text);
     if (strstr(bb_text_string(&text), expected) == NULL) {
         print_error("no '%s' in\n%s", expected, bb_text_string(&text));
         fail();
     }
 }
 
-TEST(the_cheapest_within_a_price)
+TEST(the_cheapest_within_a_loss)
 {
     cheapest_within(1.0, "cheapest within overlay error [nm] 1: fp16 (loss 0.5000, 2.000 MB)");
-    // The price is the larger of x and y.
+    // The loss is the larger of x and y.
     cheapest_within(0.02, "0.02: fp32 (loss 0.02000");
     cheapest_within(0.015, "0.015: reference");
     cheapest_within(0.0, "0: reference");
@@ -59,7 +59,7 @@ TEST(dominated_pipelines_are_not_marked)
     assert_non_null(strstr(text.data, "no pipeline is within overlay error [nm] 1e-09"));
 }
 
-// Marks of fp32 and fp16 with given times in ms on a device, where fp32 has the bytes and price of
+// Marks of fp32 and fp16 with given times in ms on a device, where fp32 has the bytes and loss of
 // fp16.
 static void check_marks(const char *device, double fp32_ms, double fp16_ms, const char *marks)
 {
@@ -109,7 +109,7 @@ TEST(a_lost_answer_is_never_marked)
 }
 
 // A pipeline with late corrections is not cheap because of its format.
-TEST(a_residual_is_part_of_the_price)
+TEST(a_residual_is_part_of_the_loss)
 {
     static const double residual[] = {0.0, 0.9, 0.5, NAN};
     autorelease(bb_text) text = {0};
@@ -122,7 +122,7 @@ TEST(a_residual_is_part_of_the_price)
     assert_non_null(strstr(text.data, "0.02: reference (loss 0"));
 }
 
-// The worst draw is the price; a pipeline that is lost in some draws is excluded.
+// The worst draw is the loss; a pipeline that is lost in some draws is excluded.
 TEST(the_worst_draw_is_the_headline)
 {
     static const char *const names[] = {"reference", "fp32", "fp16", "hp3"};
@@ -136,7 +136,7 @@ TEST(the_worst_draw_is_the_headline)
         {"results/strehl_loss", {0.0, 0.01, 0.5, NAN}},
         {"results/operator_bytes", {8e6, 4e6, 2e6, 2e6}},
         {"results/draws", {1.0, 16.0, 16.0, 16.0}},
-        {"results/price_worst", {0.0, 0.03, 0.6, NAN}},
+        {"results/loss_worst", {0.0, 0.03, 0.6, NAN}},
     };
     autorelease(bb_text) text = {0};
     autoptr(bb_results) results = empty_results();
@@ -146,7 +146,7 @@ TEST(the_worst_draw_is_the_headline)
         check_ok(results_values(results, columns[i].path, "1", "a column", "pipeline",
                                 columns[i].values));
     }
-    // Two prices of one draw, then the worst of both over the draws.
+    // Two losses of one draw, then the worst of both over the draws.
     check_ok(
         bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, 0.02, &text));
     assert_non_null(strstr(text.data, "overlay y [nm]  overlay error [nm] (worst of 16)   oper"));
@@ -155,7 +155,7 @@ TEST(the_worst_draw_is_the_headline)
     assert_non_null(strstr(text.data, "\n  fp16       unsafe "));
     assert_non_null(strstr(text.data, "0.02: reference (loss 0"));
     bb_text_release(&text);
-    // With a single price, the worst draw replaces it.
+    // With a single loss, the worst draw replaces it.
     check_ok(bb_summary_write_full(bb_experiment_find(&bb_experiments, "ao"), results, 0.5, &text));
     assert_non_null(strstr(text.data, "status   strehl loss (worst of 16)   operator [MB]"));
     assert_non_null(strstr(text.data, "0.5: fp32 (loss 0.03000"));

@@ -147,15 +147,15 @@ TEST_FULL(the_wafer_has_draws)
     }
     for (bb_index p = 0; p < names->count; ++p) {
         const char *name = names->texts[p];
-        double price = fmax(driver_number(plain, "overlay_error_x_nm", name),
-                            driver_number(plain, "overlay_error_y_nm", name));
-        assert_true(driver_number(plain, "price_worst", name) == price);
-        assert_true(driver_number(drawn, "price_worst", name) >= price);
+        double loss = fmax(driver_number(plain, "overlay_error_x_nm", name),
+                           driver_number(plain, "overlay_error_y_nm", name));
+        assert_true(driver_number(plain, "loss_worst", name) == loss);
+        assert_true(driver_number(drawn, "loss_worst", name) >= loss);
         assert_true(driver_number(drawn, "draws", name) == (p == 0 || p == 4 ? 3.0 : 1.0));
     }
     // The reference's draws differ from it by fp64 rounding.
-    assert_true(driver_number(drawn, "price_worst", names->texts[0]) < 1e-10);
-    assert_true(driver_number(drawn, "price_std", "fp16") > 0.0);
+    assert_true(driver_number(drawn, "loss_worst", names->texts[0]) < 1e-10);
+    assert_true(driver_number(drawn, "loss_std", "fp16") > 0.0);
     driver_check_threads(&thrice);
 }
 

@@ -25,19 +25,19 @@ static double check_trials(const bb_results *results, const char *name, double l
     const bb_dataset *cost = bb_results_find(results, "search/relative_cost");
     const bb_dataset *accepted = bb_results_find(results, "search/accepted");
     const double found = driver_number(results, "relative_cost", name);
-    double price = NAN;
+    double best = NAN;
     bb_index failed = 0;
     for (bb_index i = 0; i < pipeline->count; ++i) {
         if (strcmp(pipeline->texts[i], name) == 0) {
             const bool fits = accepted->numbers[i] == 1.0;
             assert_int_equal(fits, loss->numbers[i] <= limit);
             assert_true(!fits || cost->numbers[i] >= found);
-            price = fits && cost->numbers[i] == found ? loss->numbers[i] : price;
+            best = fits && cost->numbers[i] == found ? loss->numbers[i] : best;
             failed += fits ? 0 : 1;
         }
     }
     assert_true(failed >= 2); // with hp3 and hp2 the matrix is not positive definite here
-    return price;
+    return best;
 }
 
 TEST(the_cheapest_accepted_trial_is_found)
@@ -55,20 +55,20 @@ TEST(the_cheapest_accepted_trial_is_found)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const char *name = cases[i].name;
         const double loss = driver_number(results, "variance_loss", name);
-        const double worst = driver_number(results, "price_worst", name);
-        const double price = check_trials(results, name, cases[i].limit);
+        const double worst = driver_number(results, "loss_worst", name);
+        const double best = check_trials(results, name, cases[i].limit);
         print_message("%s: %s\n", name, driver_text(results, "status_detail", name));
         assert_string_equal(driver_text(results, "status", name), "ok");
         assert_non_null(strstr(driver_text(results, "status_detail", name), ": met by "));
         assert_true(loss <= cases[i].limit && worst <= cases[i].limit);
-        check_close(price, worst, 1e-9, 1e-18);
+        check_close(best, worst, 1e-9, 1e-18);
     }
     // A large max_loss needs only hp1; a tight one mixes formats; the worst of four draws counts.
     assert_true(driver_row(results, "product_share", "loose")[BB_VARIANT_HP1] == 1.0);
     const double *shares = driver_row(results, "product_share", "tight");
     assert_true(shares[BB_VARIANT_HP1] > 0.5 && shares[BB_VARIANT_X3] > 0.0);
     assert_true(driver_number(results, "draws", "drawn") == 4.0);
-    assert_true(driver_number(results, "price_worst", "drawn") >
+    assert_true(driver_number(results, "loss_worst", "drawn") >
                 driver_number(results, "variance_loss", "drawn"));
 }
 

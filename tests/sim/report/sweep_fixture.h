@@ -27,7 +27,7 @@ static inline bb_status sweep_fixture_fill(bb_results *results)
     static const double points[] = {0, 1, 2, 3, 4, 5};
     const char *states[6];
     const char *ends[18];
-    double prices[18];
+    double losses[18];
     double bytes[18];
     double ratios[18];
     for (int p = 0; p < 6; ++p) {
@@ -35,7 +35,7 @@ static inline bb_status sweep_fixture_fill(bb_results *results)
         for (int i = 0; i < 3; ++i) {
             const bool failed = i == 2 && p == 3;
             ends[3 * p + i] = failed ? "not_spd" : "ok";
-            prices[3 * p + i] = failed   ? NAN
+            losses[3 * p + i] = failed   ? NAN
                                 : i == 2 ? 1e-3 * (1 + (p >= 3) + widths[p % 3])
                                          : 1e-6 * i * (1 + p);
             bytes[3 * p + i] = failed ? NAN : i == 2 ? 1e6 * (1 + p % 3) : 8e6 / (1 + i);
@@ -51,8 +51,8 @@ static inline bb_status sweep_fixture_fill(bb_results *results)
     BB_TRY(results_values(results, "results/point_number", "1", "number", "r0_m, width", points));
     BB_TRY(results_texts(results, "results/point_status", "state", "r0_m, width", states));
     BB_TRY(results_texts(results, "results/status", "outcome", "r0_m, width, pipeline", ends));
-    BB_TRY(results_values(results, "results/strehl_loss", "1", "price", "r0_m, width, pipeline",
-                          prices));
+    BB_TRY(results_values(results, "results/strehl_loss", "1", "loss", "r0_m, width, pipeline",
+                          losses));
     BB_TRY(results_values(results, "results/operator_bytes", "byte", "stored",
                           "r0_m, width, pipeline", bytes));
     BB_TRY(results_values(results, "results/compression_ratio", "1", "ratio",
@@ -80,9 +80,9 @@ static inline bb_status sweep_fixture_judge(bb_results *results)
         {"statistics/points", {6, 6, 2, 2, 2}},
         {"statistics/points_failed", {0, 0, 1, 0, 0}},
         {"statistics/share_failed_bound", {0.39, 0.39, 0.97, 0.78, 0.78}},
-        {"statistics/price_median", {0, 3.5e-6, 1e-3, 3.5e-3, 5.5e-3}},
-        {"statistics/price_p99", {0, 6e-6, 1e-3, 4e-3, 6e-3}},
-        {"statistics/price_most", {0, 6e-6, 1e-3, 4e-3, 6e-3}},
+        {"statistics/loss_median", {0, 3.5e-6, 1e-3, 3.5e-3, 5.5e-3}},
+        {"statistics/loss_p99", {0, 6e-6, 1e-3, 4e-3, 6e-3}},
+        {"statistics/loss_most", {0, 6e-6, 1e-3, 4e-3, 6e-3}},
         {"statistics/bits_per_value", {64, 32, 16, 16, 16}},
         {"statistics/operator_bytes", {8e6, 4e6, 1e6, 2e6, 3e6}},
         {"statistics/worst_point", {0, 5, 0, 4, 5}},

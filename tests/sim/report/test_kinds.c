@@ -126,8 +126,8 @@ static void budgets_stack_their_terms(const bb_plot_scene *scene)
 
 TEST_FULL(ao_gives_its_kinds)
 {
-    static const char *const kinds[] = {"pareto", "price-against-bits", "draws",
-                                        "psf",    "spectrum",           "budget"};
+    static const char *const kinds[] = {"pareto", "loss-against-bits", "draws",
+                                        "psf",    "spectrum",          "budget"};
     autoptr(bb_results) results = NULL;
     bb_plot_scene scene = {.step = 0};
     run_ao();
@@ -192,7 +192,7 @@ static void heat_is_drawn_at_any_step(bb_plot_scene *scene)
 
 TEST_FULL(wafer_gives_its_kinds)
 {
-    static const char *const kinds[] = {"pareto", "price-against-bits", "overlay", "field", "heat",
+    static const char *const kinds[] = {"pareto", "loss-against-bits", "overlay", "field", "heat",
                                         "probes"};
     autoptr(bb_results) results = NULL;
     bb_plot_scene scene = {.step = 0};
@@ -231,7 +231,7 @@ static const char late[] =
     "  - {name: late, storage: fp32, multiply: fp32, accumulate: fp64, delivery: {late_steps: "
     "4}}\n";
 
-// The price of late corrections is their residual; the numerical error is 1e-7 nm.
+// The loss of late corrections is their residual; the numerical error is 1e-7 nm.
 TEST(late_corrections_show_their_residual)
 {
     static const char *const kinds[] = {"overlay", "field"};

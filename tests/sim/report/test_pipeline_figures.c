@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of prices: positions for data written manually, and pictures of the program as users run
+// Pictures of losses: positions for data written manually, and pictures of the program as users run
 // it.
 #include "core/file.h"
 #include "core/memory.h"
@@ -31,16 +31,16 @@ static void has(const bb_text *text, const char *expected)
     }
 }
 
-// Prices are the larger of x and y, bytes in MB, the front in order of bytes; the failed one is
-// listed but not drawn, the price of 0 is on the lower edge.
+// Losses are the larger of x and y, bytes in MB, the front in order of bytes; the failed one is
+// listed but not drawn, the loss of 0 is on the lower edge.
 TEST(values_land_where_they_should)
 {
     autorelease(bb_figure) figure;
     draw("pareto", BB_FIGURE_SVG, &figure);
     has(&figure.data, "# stairs\n# the front in order of increasing bytes\n2 0.5\n4 0.02\n8 ");
-    has(&figure.data, "# front\n# operator [MB], price\n8 ");
+    has(&figure.data, "# front\n# operator [MB], loss\n8 ");
     has(&figure.data, "\n4 0.02\n2 0.5\n");
-    has(&figure.data, "# unsafe\n# operator [MB], price\nnan nan\n");
+    has(&figure.data, "# unsafe\n# operator [MB], loss\nnan nan\n");
     has(&figure.script, "Not drawn: hp3 (not\\_spd). On the lower edge");
     has(&figure.script, "set label 'overlay error [nm]'");
     has(&figure.script, "set label 'fp16' at screen");

@@ -106,7 +106,7 @@ static void shoot(const char *name, int width, const char *percent)
 TEST(sweeps_show_and_sort)
 {
     CALL_OK("report", "s.h5", "-o", "s.html", "-q");
-    // Sorted by the worst price: 0, 6e-6, 1e-3, 4e-3, 6e-3, and back.
+    // Sorted by the worst loss: 0, 6e-6, 1e-3, 4e-3, 6e-3, and back.
     add_probe("s", 4);
     static const char said[] =
         " pictures 3 empty 0 cut 0 hovers true wide false twice 0 markup 0 up reference|sp|"
@@ -123,7 +123,7 @@ TEST(runs_show_and_sort)
     CALL_OK("run", BB_SOURCE_DIR "/tests/configs/small/ao.yaml", "solver.spectrum.matrix=true",
             "-o", "a.h5", "-q");
     CALL_OK("report", "a.h5", "-o", "a.html", "-q");
-    // Sorted by name: pareto, price-against-bits, psf, spectrum, tiles and budget.
+    // Sorted by name: loss-against-bits, pareto, psf, spectrum, tiles and budget.
     add_probe("a", 0);
     static const char said[] =
         " pictures 6 empty 0 cut 0 hovers true wide false twice 0 markup 0 up dp again|hp2|hp3|"

@@ -27,15 +27,15 @@ static void has(const bb_text *text, const char *expected)
     }
 }
 
-// Worst prices, the front of only the safe ones, and a cross for the choice that failed once.
+// Worst losses, the front of only the safe ones, and a cross for the choice that failed once.
 TEST(choices_land_where_they_should)
 {
     autorelease(bb_figure) figure;
     const bb_plot_scene scene = scene_of();
     draw(&scene, "pareto", &figure);
     has(&figure.data, "# stairs\n# the front in order of increasing bytes\n2 0.004\n4 6e-06\n8 ");
-    has(&figure.data, "# others\n# operator [MB], price\n3 0.006\n");
-    has(&figure.data, "# unsafe\n# operator [MB], price\n1 0.001\n");
+    has(&figure.data, "# others\n# operator [MB], loss\n3 0.006\n");
+    has(&figure.data, "# unsafe\n# operator [MB], loss\n1 0.001\n");
     has(&figure.script, "set label 'worst strehl loss'");
     has(&figure.hovers, "<title>h&#39;&quot;&lt;b&gt;&amp;3, width 0: worst strehl loss 0.001, "
                         "operator as stored [MB] 1, failed at some conditions</title>");
@@ -124,7 +124,7 @@ TEST(options_of_other_kinds_are_refused)
     scenes[0].x = "r0_m";
     scenes[1].y = "r0_m";
     scenes[2].pipeline = "sp";
-    scenes[3].value = "price";
+    scenes[3].value = "loss";
     scenes[4].exposure = "8";
     scenes[5].step = 1;
     for (int i = 0; i < 6; ++i) {
@@ -132,7 +132,7 @@ TEST(options_of_other_kinds_are_refused)
                     refused[i]);
     }
     CALL_EXPECT(2, "--value is valid only for heatmap and lines", "plot", "s.h5", "--kind",
-                "pareto", "--value", "price", "-o", "no.svg");
+                "pareto", "--value", "loss", "-o", "no.svg");
 }
 
 TEST(answers_name_the_worst_point)
@@ -150,16 +150,16 @@ TEST(answers_name_the_worst_point)
     check_ok(bb_swept_answer(&swept, 1e-5, &text));
     has(&text, "with strehl loss of at most 1e-05 at every condition: sp, 4 MB, ");
     assert_int_equal(bb_swept_best(&swept, -1.0), -1);
-    // Prices of pictures equal those of the statistics.
+    // Losses of pictures equal those of the statistics.
     for (bb_index i = 0; i < swept.choice_count; ++i) {
         const bb_index worst = swept.choices[i].worst_point;
         double largest = 0.0;
         for (bb_index p = 0; p < 3; ++p) {
             if (strcmp(swept.pipelines->texts[p], swept.choices[i].pipeline) == 0) {
-                largest = bb_swept_number(&swept, "price", worst, p);
+                largest = bb_swept_number(&swept, "loss", worst, p);
             }
         }
-        check_relative(largest, swept.choices[i].price_most, 1e-12);
+        check_relative(largest, swept.choices[i].loss_most, 1e-12);
     }
 }
 
@@ -181,18 +181,18 @@ TEST(partial_searches_are_named)
     assert_string_equal(text.data, "width = 2. Partial result: the search has not ended.");
 }
 
-// Plan that was ended early, whose cheapest choice has no price at a point.
-TEST(partial_sweeps_and_missing_prices_are_named)
+// Plan that was ended early, whose cheapest choice has an unknown loss at a point.
+TEST(partial_sweeps_and_unknown_losses_are_named)
 {
-    static const double unpriced[] = {0, 0, 0, 1, 0};
+    static const double without_loss[] = {0, 0, 0, 1, 0};
     autoptr(bb_results) partial = empty_results();
     autorelease(bb_swept) swept;
     autorelease(bb_text) text = {0};
     autorelease(bb_figure) figure = {.format = BB_FIGURE_SVG, .width_cm = 16.0, .height_cm = 10.0};
     check_ok(sweep_fixture_fill(partial));
     check_ok(sweep_fixture_judge(partial));
-    check_ok(results_values(partial, "statistics/points_unpriced", "1", "statistic", "choice",
-                            unpriced));
+    check_ok(results_values(partial, "statistics/points_without_loss", "1", "statistic", "choice",
+                            without_loss));
     check_ok(bb_results_note(partial, "", "status", "partial"));
     check_ok(bb_results_note(partial, "", "status_reason", "6 of 12 planned points were run"));
     check_ok(bb_swept_read(partial, bb_experiment_find(&bb_experiments, "ao"), &swept));
@@ -200,7 +200,7 @@ TEST(partial_sweeps_and_missing_prices_are_named)
     assert_string_equal(
         text.data,
         "4 of 5 choices finish at every condition that was run. Partial result: 6 of 12 planned "
-        "points were run. No price: " SWEEP_FIXTURE_NAME ", width 2 (1 of 2). Fewest "
+        "points were run. Loss unknown: " SWEEP_FIXTURE_NAME ", width 2 (1 of 2). Fewest "
         "bytes with strehl loss of at most 1 at every condition that was run: " SWEEP_FIXTURE_NAME
         ", width 4, 3 MB, strehl loss at worst 0.006 (r0_m 0.2, width 4).");
     assert_false(bb_swept_is_front(&swept, 3));
@@ -211,9 +211,9 @@ TEST(partial_sweeps_and_missing_prices_are_named)
 // A negative worst loss is rounding: it removes nothing from the front.
 TEST(negative_losses_leave_the_reference_on_the_front)
 {
-    bb_swept_choice choices[] = {{.price_most = 0.0, .bytes = 8e6},
-                                 {.price_most = -5.9e-9, .bytes = 4e6},
-                                 {.price_most = -1e-6, .bytes = 4e6}};
+    bb_swept_choice choices[] = {{.loss_most = 0.0, .bytes = 8e6},
+                                 {.loss_most = -5.9e-9, .bytes = 4e6},
+                                 {.loss_most = -1e-6, .bytes = 4e6}};
     const bb_swept swept = {.choices = choices, .choice_count = 3};
     assert_true(bb_swept_is_front(&swept, 0));
     assert_true(bb_swept_is_front(&swept, 1));
@@ -232,7 +232,7 @@ TEST(program_shows_and_draws)
 {
     call((const char *const[6]){"show", "s.h5"}, 0, "4 of 5 choices finish at every condition.");
     call((const char *const[6]){"show", "s.h5", "--format", "csv"}, 0,
-         "pipeline,points,points_failed,share_failed_bound,price_median");
+         "pipeline,points,points_failed,share_failed_bound,loss_median");
     call((const char *const[6]){"show", "s.h5", "--max-loss", "1e-9", "--format", "json"}, 0,
          "with strehl loss of at most 1e-09 at every condition: reference");
     call((const char *const[6]){"show", "s.h5", "s.h5"}, 2, "show it separately");

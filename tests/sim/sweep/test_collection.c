@@ -158,8 +158,8 @@ TEST(incomplete_plans_are_collected_on_request_only)
                "assert a['points_planned'] == 4 and a['points_run'] == 2\n");
 }
 
-// Point 0 has prices; at point 1 the reference has none.
-TEST(a_pipeline_without_a_price_has_not_failed)
+// Every loss is known at point 0; at point 1 that of the reference is unknown.
+TEST(a_pipeline_with_an_unknown_loss_has_not_failed)
 {
     static const char line[] =
         "\"seconds\":1,\"id\":\"%032d\",\"digest\":\"%032d\",\"pipelines\":[\"reference\",\"a\"],"
@@ -171,7 +171,7 @@ TEST(a_pipeline_without_a_price_has_not_failed)
     autorelease(bb_text) lines = {0}, text = {0};
     autorelease(bb_choices) choices;
     autocall(release)
-        gathered all = {.plan = toy_planned("sweep: {seeds: 1..2, shards: 1}\n", "unpriced")};
+        gathered all = {.plan = toy_planned("sweep: {seeds: 1..2, shards: 1}\n", "without_loss")};
     check_ok(bb_text_add(&lines, "{\"plan\":\"%s\",\"shard\":1}\n", all.plan->id));
     for (int p = 0; p < 2; ++p) {
         const bb_point_record head = {p, BB_POINT_DONE, 0, 1};
@@ -180,24 +180,56 @@ TEST(a_pipeline_without_a_price_has_not_failed)
                        p == 0 ? "ok" : "not_spd");
         check_ok(bb_point_record_write(&head, 1.0, rest, &lines));
     }
-    write_text("unpriced/shards/1.local.0.0.jsonl", bb_text_string(&lines));
+    write_text("without_loss/shards/1.local.0.0.jsonl", bb_text_string(&lines));
     all.progress = toy_progress(all.plan);
     check_ok(bb_collection_read(all.plan, &all.progress, &all.collection));
     check_ok(bb_choices_find(all.collection, &choices));
     const bb_choice *reference = &choices.choices[0], *a = &choices.choices[1];
-    assert_true(reference->points == 2 && reference->failed == 0 && reference->unpriced == 1);
-    assert_true(reference->price_worst == 1.0 && reference->operator_bytes == 1e6);
-    assert_true(a->failed == 1 && a->unpriced == 0 && a->price_worst == 2.0);
+    assert_true(reference->points == 2 && reference->failed == 0 && reference->without_loss == 1);
+    assert_true(reference->loss_worst == 1.0 && reference->operator_bytes == 1e6);
+    assert_true(a->failed == 1 && a->without_loss == 0 && a->loss_worst == 2.0);
     check_ok(bb_choices_list(&choices, all.collection, 5.0, &text));
     assert_non_null(strstr(bb_text_string(&text),
                            "1 of 2 choices finish at every condition.\n"
-                           "No price: reference (1 of 2).\n"
+                           "Loss unknown: reference (1 of 2).\n"
                            "None stays within error [nm] 5 at every condition.\n"));
     autoptr(bb_results) results = empty_results();
     check_ok(bb_choices_publish(&choices, "nm", results));
-    assert_true(dataset_at(results, "statistics/points_unpriced")->numbers[0] == 1.0);
+    assert_true(dataset_at(results, "statistics/points_without_loss")->numbers[0] == 1.0);
     assert_true(dataset_at(results, "statistics/safe")->numbers[0] == 1.0);
     bb_text_release(&text);
+}
+
+// Records of an earlier version, with the former names of datasets.
+TEST(former_names_of_datasets_are_read)
+{
+    static const char rest[] =
+        "\"seconds\":1,\"id\":\"%032d\",\"digest\":\"%032d\",\"pipelines\":[\"reference\",\"a\"],"
+        "\"datasets\":[{\"name\":\"status\",\"axes\":[\"pipeline\"],\"shape\":[2],\"text\":true},"
+        "{\"name\":\"draws\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"1\"},"
+        "{\"name\":\"price_worst\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"nm\"}],"
+        "\"numbers\":{\"draws\":[4,4],\"price_worst\":[0.5,2]},"
+        "\"texts\":{\"status\":[\"ok\",\"ok\"]}}";
+    autorelease(bb_text) lines = {0};
+    autorelease(bb_choices) choices;
+    autocall(release)
+        gathered all = {.plan = toy_planned("sweep: {seeds: 1..1, shards: 1}\n", "former")};
+    const bb_point_record head = {0, BB_POINT_DONE, 0, 1};
+    char text[1024];
+    (void)snprintf(text, sizeof text, rest, 1, 1);
+    check_ok(bb_text_add(&lines, "{\"plan\":\"%s\",\"shard\":1}\n", all.plan->id));
+    check_ok(bb_point_record_write(&head, 1.0, text, &lines));
+    write_text("former/shards/1.local.0.0.jsonl", bb_text_string(&lines));
+    all.progress = toy_progress(all.plan);
+    check_ok(bb_collection_read(all.plan, &all.progress, &all.collection));
+    assert_true(bb_collection_number(all.collection, "loss_worst", 0, 1) == 2.0);
+    assert_true(bb_collection_number(all.collection, "price_worst", 0, 1) == 2.0); // of a plan
+    check_ok(bb_choices_find(all.collection, &choices));
+    assert_true(choices.choices[0].loss_worst == 0.5 && choices.choices[1].loss_worst == 2.0);
+    autoptr(bb_results) results = empty_results();
+    check_ok(bb_collection_publish(all.collection, results));
+    assert_null(bb_results_find(results, "results/price_worst"));
+    assert_non_null(bb_results_find(results, "results/loss_worst"));
 }
 
 static const bb_choice *find_choice(const bb_choices *choices, const char *name,
@@ -228,13 +260,13 @@ TEST(choices_have_the_statistics_that_a_hand_gives_them)
     assert_int_equal(choices.count, 4); // reference, a with two widths, b
     const bb_choice *reference = find_choice(&choices, "reference", "");
     assert_true(reference->points == 20 && reference->failed == 0);
-    assert_true(reference->price_median == 5.5 && reference->price_worst == 10.0);
+    assert_true(reference->loss_median == 5.5 && reference->loss_worst == 10.0);
     const bb_choice *wide = find_choice(&choices, "a", "width 3");
     assert_true(wide->points == 10 && wide->failed == 2 && wide->share_failed == 0.2);
-    // Prices 1/8 ... 8/8: the median is half-way, and 99 % of seven gaps is 6.93.
-    check_relative(wide->price_median, 4.5 / 8.0, 1e-14);
-    check_relative(wide->price_p99, (1.0 + 6.93) / 8.0, 1e-14);
-    assert_true(wide->price_worst == 1.0 && wide->worst_point == 10 + 7);
+    // Losses 1/8 ... 8/8: the median is half-way, and 99 % of seven gaps is 6.93.
+    check_relative(wide->loss_median, 4.5 / 8.0, 1e-14);
+    check_relative(wide->loss_p99, (1.0 + 6.93) / 8.0, 1e-14);
+    assert_true(wide->loss_worst == 1.0 && wide->worst_point == 10 + 7);
     assert_true(wide->bits_per_value == 4.0 && wide->operator_bytes == 4e6);
     // Clopper and Pearson's bound for 2 of 10, 95 % one-sided, is 0.5069.
     check_close(wide->failure_bound, 0.50690, 1e-5, 1.0);
@@ -259,9 +291,9 @@ TEST(many_settings_are_told_apart)
     assert_int_equal(choices.count, 1 + 20 + 20);
     for (bb_index i = 0; i < choices.count; ++i) {
         assert_int_equal(choices.choices[i].points, i == 0 ? 400 : 20);
-        assert_true(choices.choices[i].price_median == choices.choices[i].price_worst);
+        assert_true(choices.choices[i].loss_median == choices.choices[i].loss_worst);
     }
-    assert_true(find_choice(&choices, "b", "pipelines_b_width 7")->price_worst == 1.0 / 128.0);
+    assert_true(find_choice(&choices, "b", "pipelines_b_width 7")->loss_worst == 1.0 / 128.0);
 }
 
 // Adds a line as written by a worker, for a point on a grid of 100 x 100.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Searches: the best step follows from the toy's prices and is found in few generations.
+// Searches: the best step follows from the toy's losses and is found in few generations.
 #include "sim/sweep/collection.h"
 #include "sim/sweep/sweep_search.h"
 #include "tests/sim/sweep/toy_sweep.h"
@@ -47,7 +47,7 @@ static void expect(const bb_text *answer, const char *text)
     }
 }
 
-// The price r0 / 2^width decreases with width: at r0 = 3 width 12 is the first within 1e-3.
+// The loss r0 / 2^width decreases with width: at r0 = 3 width 12 is the first within 1e-3.
 TEST(bisection_finds_the_fewest_bits)
 {
     bb_index points = 0;

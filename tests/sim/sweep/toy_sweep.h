@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sweeps of a toy experiment with analytically known prices, whose points can be made to fail in
+// Sweeps of a toy experiment with analytically known losses, whose points can be made to fail in
 // every way.
 #ifndef BB_TESTS_SIM_SWEEP_TOY_SWEEP_H
 #define BB_TESTS_SIM_SWEEP_TOY_SWEEP_H
@@ -25,7 +25,7 @@ typedef struct toy_pipeline {
     bb_index width;
 } toy_pipeline;
 
-/// A pipeline of width w has the price r0_m / 2^w, w + 1 bits per value, and fails over `breaks_m`.
+/// A pipeline of width w has the loss r0_m / 2^w, w + 1 bits per value, and fails over `breaks_m`.
 typedef struct toy_study {
     bb_study common;
     toy_air air;
@@ -164,7 +164,7 @@ static inline bb_status toy_run(const void *study, const bb_run_options *options
     const bb_index count = toy->pipelines.count;
     const char *names[TOY_PIPELINES];
     const char *states[TOY_PIPELINES];
-    double price[TOY_PIPELINES], ratio[TOY_PIPELINES], bytes[TOY_PIPELINES], more[TOY_PIPELINES];
+    double loss[TOY_PIPELINES], ratio[TOY_PIPELINES], bytes[TOY_PIPELINES], more[TOY_PIPELINES];
     double series[TOY_PIPELINES * 3], elapsed[TOY_PIPELINES];
     static const double steps[] = {10.0, 20.0, 30.0};
     (void)options;
@@ -178,7 +178,7 @@ static inline bb_status toy_run(const void *study, const bb_run_options *options
         const bool fails = toy->air.r0_m > toy->breaks_m && p > 0;
         names[p] = lines[p].name;
         states[p] = fails ? "not_spd" : "ok";
-        price[p] = fails ? NAN : toy->air.r0_m / ldexp(1.0, (int)lines[p].width);
+        loss[p] = fails ? NAN : toy->air.r0_m / ldexp(1.0, (int)lines[p].width);
         ratio[p] = 32.0 / (1.0 + (double)lines[p].width);
         bytes[p] = 1e6 * (1.0 + (double)lines[p].width);
         more[p] = toy->length_m;
@@ -190,7 +190,7 @@ static inline bb_status toy_run(const void *study, const bb_run_options *options
     BB_TRY(results_text_axis(results, "pipeline", "pipeline", count, names));
     BB_TRY(results_axis(results, "step", "ms", "steps", 3, steps));
     BB_TRY(results_texts(results, "results/status", "outcome", "pipeline", states));
-    BB_TRY(results_values(results, "results/toy_error", "nm", "error", "pipeline", price));
+    BB_TRY(results_values(results, "results/toy_error", "nm", "error", "pipeline", loss));
     BB_TRY(results_values(results, "results/compression_ratio", "1", "ratio", "pipeline", ratio));
     BB_TRY(results_values(results, "results/operator_bytes", "byte", "bytes", "pipeline", bytes));
     BB_TRY(results_measured(results, "results/toy_time_s", "s", "time", "pipeline", elapsed));
@@ -203,16 +203,16 @@ done:
     return status;
 }
 
-static const char *const toy_prices[] = {"toy_error"};
+static const char *const toy_losses[] = {"toy_error"};
 static const bb_experiment toy_experiment = {.name = "toy",
                                              .schema = &toy_schema,
                                              .starter = "",
                                              .check = toy_check,
                                              .plan = toy_plan,
                                              .run = toy_run,
-                                             .prices = toy_prices,
-                                             .price_count = 1,
-                                             .price_name = "error [nm]",
+                                             .losses = toy_losses,
+                                             .loss_count = 1,
+                                             .loss_name = "error [nm]",
                                              .operators = ""};
 static const bb_experiment *const toy_list[] = {&toy_experiment};
 static const bb_experiment_table toys = {toy_list, 1};

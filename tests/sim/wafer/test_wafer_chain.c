@@ -192,10 +192,10 @@ TEST(errors_of_stages_alone_are_those_of_studies_of_one_stage)
     }
     const double product = driver_number(results, "product_error_nm", "all");
     assert_true(product == driver_number(results, "product_error_nm", "product"));
-    assert_true(product == driver_number(results, "price_worst", "product"));
+    assert_true(product == driver_number(results, "loss_worst", "product"));
     assert_true(driver_number(results, "product_error_nm", "heat") == 0.0);
     // |mean| + 3 sigma is a norm: the total is at most the sum, to second order.
-    const double whole = driver_number(results, "price_worst", "all");
+    const double whole = driver_number(results, "loss_worst", "all");
     assert_true(whole > 0.5 * largest && whole < 1.05 * sum);
     assert_string_equal(driver_text(results, "heat_formats", "all"), "fp32 in fp16");
     assert_string_equal(driver_text(results, "rows_formats", "all"), "fp16 in fp32");
@@ -212,8 +212,8 @@ TEST(a_codec_of_the_same_format_adds_nothing_to_rows)
         CASE(CONFIG_WAFER_SMALL,
              {SMALL, "pipelines=[" REFERENCE ", {name: both, storage: fp32, rows: {storage: fp32, "
                      "arithmetic: fp64}, " SUMS "}, {name: codec, storage: fp32, " SUMS "}]"}));
-    assert_true(driver_number(results, "price_worst", "both") ==
-                driver_number(results, "price_worst", "codec"));
+    assert_true(driver_number(results, "loss_worst", "both") ==
+                driver_number(results, "loss_worst", "codec"));
     assert_true(driver_number(results, "max_error", "both") == 0.0); // of the encoded rows
     assert_true(driver_number(results, "max_error", "codec") > 0.0);
 }
@@ -255,7 +255,7 @@ TEST(max_loss_finds_stages_and_storage)
                      "}, {name: plain, max_loss: 0.3, search: {codecs: [bfp]}, " SUMS "}]"}));
     print_message("%s\n", driver_text(results, "status_detail", "found"));
     assert_string_equal(driver_text(results, "status", "found"), "ok");
-    assert_true(driver_number(results, "price_worst", "found") <= 0.3);
+    assert_true(driver_number(results, "loss_worst", "found") <= 0.3);
     assert_in_range(trials_of(results, "heat "), 2, 3);
     assert_in_range(trials_of(results, "interpolation "), 2, 3);
     assert_in_range(trials_of(results, "rows "), 2, 3);
@@ -276,7 +276,7 @@ TEST(max_loss_finds_stages_and_storage)
                    driver_text(results, "interpolation_formats", "found"),
                    driver_text(results, "rows_formats", "found"));
     autoptr(bb_results) told = driver_results(CASE(CONFIG_WAFER_SMALL, {SMALL, pipelines}));
-    static const char *const same[] = {"price_worst",      "operator_bytes",
+    static const char *const same[] = {"loss_worst",       "operator_bytes",
                                        "heat_error_nm",    "rows_error_nm",
                                        "product_error_nm", "interpolation_error_nm"};
     for (size_t i = 0; i < sizeof same / sizeof *same; ++i) {

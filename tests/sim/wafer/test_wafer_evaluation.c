@@ -44,7 +44,7 @@ TEST(a_tolerance_that_is_not_held_is_an_outcome)
         "solve_time_s",       "encode_time_s",      "overlay_error_x_nm",    "overlay_error_y_nm",
         "height_error_nm",    "certified_bound_nm", "bits_per_value",        "rmse",
         "saturated_values",   "overlay_x_nm",       "displacement_nm",       "residual_nm",
-        "price_mean",         "price_worst",        "compression_ratio_live"};
+        "loss_mean",          "loss_worst",         "compression_ratio_live"};
     const driver_case tight = {
         CONFIG_WAFER_SMALL,
         {"scan.fields=[0]", "pipelines=[" REFERENCE ", " PLAIN ", {name: tight, storage: {codec: "

@@ -49,15 +49,15 @@ TEST(fp64_is_the_reference_exactly)
 TEST(errors_order_by_format)
 {
     static const char *const order[] = {"fp64 again", "fp32-acc64", "fp32", "fp16", "bf16", "e4m3"};
-    static const char *const prices[] = {"qoi_relative_error", "overlay_error_x_nm",
+    static const char *const losses[] = {"qoi_relative_error", "overlay_error_x_nm",
                                          "overlay_error_y_nm"};
     const bb_results *results = usual;
-    for (size_t price = 0; price < 3; ++price) {
+    for (size_t loss = 0; loss < 3; ++loss) {
         for (size_t i = 1; i < sizeof order / sizeof *order; ++i) {
-            double narrow = driver_number(results, prices[price], order[i]);
-            double wide = driver_number(results, prices[price], order[i - 1]);
+            double narrow = driver_number(results, losses[loss], order[i]);
+            double wide = driver_number(results, losses[loss], order[i - 1]);
             if (!(narrow > wide)) {
-                print_error("%s: %s %.3g, %s %.3g\n", prices[price], order[i - 1], wide, order[i],
+                print_error("%s: %s %.3g, %s %.3g\n", losses[loss], order[i - 1], wide, order[i],
                             narrow);
                 fail();
             }
@@ -358,7 +358,7 @@ TEST(zfp_modes_order_as_published)
 // where, the reference does not.
 TEST(an_overflow_is_a_result)
 {
-    static const char *const prices[] = {"qoi_relative_error", "overlay_error_x_nm",
+    static const char *const losses[] = {"qoi_relative_error", "overlay_error_x_nm",
                                          "overlay_error_y_nm", "height_error_nm", "energy_j"};
     autoptr(bb_results) results = driver_results(
         CASE(CONFIG_WAFER_SMALL, {"wafer.density_kg_per_m3=1.0e-38", "mesh.step_ms=1.0e-40"}));
@@ -369,10 +369,10 @@ TEST(an_overflow_is_a_result)
     for (size_t f = 0; f < sizeof failed / sizeof *failed; ++f) {
         assert_string_equal(driver_text(results, "status", failed[f]), "non_finite");
         assert_non_null(strstr(driver_text(results, "status_detail", failed[f]), "light step"));
-        for (size_t i = 0; i < sizeof prices / sizeof *prices; ++i) {
-            double value = driver_number(results, prices[i], failed[f]);
+        for (size_t i = 0; i < sizeof losses / sizeof *losses; ++i) {
+            double value = driver_number(results, losses[i], failed[f]);
             if (!isnan(value)) {
-                print_error("%s of %s is %g\n", prices[i], failed[f], value);
+                print_error("%s of %s is %g\n", losses[i], failed[f], value);
                 fail();
             }
         }

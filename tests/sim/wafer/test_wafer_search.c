@@ -57,12 +57,12 @@ TEST(the_fewest_bytes_within_max_loss_are_found)
                         bb_results_find(results, "search/storage")->texts[best]);
     assert_non_null(strstr(driver_text(results, "status_detail", "found"), "0.03 nm: met by "));
     const double bytes = driver_number(results, "operator_bytes", "found");
-    const double price = driver_number(results, "price_worst", "found");
+    const double loss = driver_number(results, "loss_worst", "found");
     assert_true(bytes == trial_number(results, "search/operator_bytes", best));
-    assert_true(price == trial_number(results, "search/overlay_error_nm", best));
-    assert_true(price <= 0.03 &&
-                price == fmax(driver_number(results, "overlay_error_x_nm", "found"),
-                              driver_number(results, "overlay_error_y_nm", "found")));
+    assert_true(loss == trial_number(results, "search/overlay_error_nm", best));
+    assert_true(loss <= 0.03 &&
+                loss == fmax(driver_number(results, "overlay_error_x_nm", "found"),
+                             driver_number(results, "overlay_error_y_nm", "found")));
     assert_true(bytes < 0.183e6); // zfp at a hundredth of the range, by hand
     // Eight ladders: six trials for each tolerance, four or five for bits.
     assert_in_range(bb_results_find(results, "search/trial")->count, 5 * 5 + 2 * 3 + 2 * 4, 42);
@@ -112,7 +112,7 @@ TEST(what_nothing_meets_is_recorded)
     assert_non_null(strstr(driver_text(results, "status_detail", "never"),
                            "max_loss 1e-30 nm: not met in 9 trials; nearest is "));
     assert_string_equal(driver_text(results, "codec", "never"), "");
-    static const char *const unset[] = {"overlay_error_x_nm", "operator_bytes",  "price_worst",
+    static const char *const unset[] = {"overlay_error_x_nm", "operator_bytes",  "loss_worst",
                                         "qoi_relative_error", "displacement_nm", "flops"};
     for (size_t i = 0; i < sizeof unset / sizeof *unset; ++i) {
         assert_true(isnan(driver_number(results, unset[i], "never")));
@@ -132,26 +132,26 @@ TEST(max_loss_is_met_in_every_draw)
     (void)snprintf(pipelines, sizeof pipelines, format, 1.0, 1.0);
     const driver_case study = {CONFIG_WAFER_SMALL, {QUICK, pipelines}};
     autoptr(bb_results) results = driver_results(&study);
-    const double price = fmax(driver_number(results, "overlay_error_x_nm", "plain"),
-                              driver_number(results, "overlay_error_y_nm", "plain"));
-    const double worst = driver_number(results, "price_worst", "plain");
+    const double loss = fmax(driver_number(results, "overlay_error_x_nm", "plain"),
+                             driver_number(results, "overlay_error_y_nm", "plain"));
+    const double worst = driver_number(results, "loss_worst", "plain");
     bb_results_destroy(&results);
-    print_message("bfp 7: %g nm as it is, %g nm the worst of 6 draws\n", price, worst);
-    assert_true(worst > price);
-    (void)snprintf(pipelines, sizeof pipelines, format, price, price);
+    print_message("bfp 7: %g nm as it is, %g nm the worst of 6 draws\n", loss, worst);
+    assert_true(worst > loss);
+    (void)snprintf(pipelines, sizeof pipelines, format, loss, loss);
     results = driver_results(&study);
     assert_true(driver_number(results, "operator_bytes", "one") <=
                 driver_number(results, "operator_bytes", "plain"));
     assert_true(driver_number(results, "operator_bytes", "many") >
                 driver_number(results, "operator_bytes", "plain"));
     assert_true(driver_number(results, "draws", "many") == 6.0);
-    assert_true(driver_number(results, "price_worst", "many") <= price);
+    assert_true(driver_number(results, "loss_worst", "many") <= loss);
     const bb_index best = find_trial(results, "many");
     assert_true(trial_number(results, "search/overlay_error_nm", best) ==
-                driver_number(results, "price_worst", "many"));
+                driver_number(results, "loss_worst", "many"));
 }
 
-// The loss is price_worst: with late corrections the residual, for a lot the rest after its mean.
+// The loss is loss_worst: with late corrections the residual, for a lot the rest after its mean.
 TEST(losses_are_those_of_the_results)
 {
 #define LOOSE                                                                                      \
@@ -167,7 +167,7 @@ TEST(losses_are_those_of_the_results)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         autoptr(bb_results) results = driver_results(cases[i]);
         const bb_index best = find_trial(results, "found");
-        const double price = trial_number(results, "search/overlay_error_nm", best);
+        const double loss = trial_number(results, "search/overlay_error_nm", best);
         const double error = fmax(driver_number(results, "overlay_error_x_nm", "found"),
                                   driver_number(results, "overlay_error_y_nm", "found"));
         print_message("%s, %g nm of storage\n", driver_text(results, "status_detail", "found"),
@@ -175,8 +175,8 @@ TEST(losses_are_those_of_the_results)
         assert_string_equal(driver_text(results, "codec", "found"), "bfp 4");
         assert_true(error == fmax(driver_number(results, "overlay_error_x_nm", "told"),
                                   driver_number(results, "overlay_error_y_nm", "told")));
-        assert_true(price == driver_number(results, "price_worst", "found"));
-        assert_true(i == 0 ? price > 2.0 * error : price == error);
+        assert_true(loss == driver_number(results, "loss_worst", "found"));
+        assert_true(i == 0 ? loss > 2.0 * error : loss == error);
     }
 }
 
