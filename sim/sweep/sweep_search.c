@@ -475,7 +475,7 @@ static const bb_output outputs[] = {
      .note = "empty if no step is within max_loss", .member = offsetof(search_row, setting)},
     {"minimised", "group", "1", "largest value of the minimised quantity in the group",
      .note = NULL, .member = offsetof(search_row, value)},
-    {"loss_most", "group", "<the loss's>", "largest loss over the group", .note = NULL,
+    {"loss_most", "group", "<of the loss>", "largest loss over the group", .note = NULL,
      .member = offsetof(search_row, loss)},
     {"loss_point", "group", "1", "number of the point with that loss", .note = NULL,
      .member = offsetof(search_row, worst_point)},
