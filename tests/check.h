@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Included by every test, itself or with a header of its folder: cmocka and the standard headers,
-// groups of tests, and checks of doubles that print the value, the expected value and the
-// difference.
+// Common header of all tests: cmocka, standard headers, test groups, and comparisons of doubles
+// that print the value, the expected value and the difference.
 #ifndef BB_TESTS_CHECK_H
 #define BB_TESTS_CHECK_H
 
@@ -17,16 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h> // needs the ones above
+#include <cmocka.h> // needs the headers above
 // clang-format on
 
 #include "core/memory.h"
 
-// Variables that are released at the end of their block, the last one first:
+// Variables released at the end of their block, in reverse order of declaration:
 //
-//   autoptr(bb_results) results = NULL;   bb_results_destroy(&results), of a bb_results *
+//   autoptr(bb_results) results = NULL;   bb_results_destroy(&results); the type is bb_results *
 //   autorelease(bb_text) text = {0};      bb_text_release(&text)
-//   autoclose(bb_device) device = NULL;   bb_device_close(&device), of a bb_device *
+//   autoclose(bb_device) device = NULL;   bb_device_close(&device); the type is bb_device *
 //   autofree double *values = NULL;       BB_RELEASE(&values)
 //   autocall(drop) scene scene = {0};     drop(&scene)
 #define autocall(function) __attribute__((unused, cleanup(function)))
@@ -58,11 +57,11 @@ static inline void check_close_at(double got, double expected, double bound, con
     }
 }
 
-/// check_close for each of `count` doubles.
+/// Applies check_close to each of `count` doubles.
 #define check_all_close(got, expected, count, tolerance, scale)                                    \
     check_all_at((got), (expected), (count), (tolerance)*fabs(scale), 0.0, #got, __FILE__, __LINE__)
 
-/// check_relative for each of `count` doubles.
+/// Applies check_relative to each of `count` doubles.
 #define check_all_relative(got, expected, count, tolerance)                                        \
     check_all_at((got), (expected), (count), 0.0, (tolerance), #got, __FILE__, __LINE__)
 
@@ -79,7 +78,7 @@ static inline void check_all_at(const double *got, const double *expected, bb_in
     }
 }
 
-/// Each of `count` doubles is NaN.
+/// Checks that each of `count` doubles is NaN.
 #define check_all_nan(values, count)                                                               \
     check_all_nan_at((values), (count), #values, __FILE__, __LINE__)
 
@@ -94,7 +93,7 @@ static inline void check_all_nan_at(const double *values, bb_index count, const 
     }
 }
 
-/// The call succeeds; otherwise the message and trace are printed.
+/// Checks that the call succeeds; otherwise prints the message and the trace.
 #define check_ok(call)                                                                             \
     do {                                                                                           \
         bb_status checked_ = (call);                                                               \
@@ -104,8 +103,9 @@ static inline void check_all_nan_at(const double *values, bb_index count, const 
         }                                                                                          \
     } while (0)
 
-/// A new object: new_object(bb_thermal, mesh, &SILICON) is what bb_thermal_create(mesh, &SILICON,
-/// &out) made; or a new array, with items that are not set or zero. Owner: the caller.
+/// Creates an object: new_object(bb_thermal, mesh, &SILICON) returns the result of
+/// bb_thermal_create(mesh, &SILICON, &out). Also allocates an array, uninitialised or zeroed.
+/// Owner: the caller.
 #define new_object(type, ...)  new_by(type, type##_create(__VA_ARGS__, &new_))
 #define new_array(type, count) new_by(type, BB_ALLOCATE((count), &new_))
 #define new_zeros(type, count) new_by(type, BB_ZEROED((count), &new_))
@@ -117,7 +117,7 @@ static inline void check_all_nan_at(const double *values, bb_index count, const 
         new_;                                                                                      \
     })
 
-/// The same of a struct that owns what it points to.
+/// Creates a struct by value that owns its buffers.
 #define new_struct(type, ...)                                                                      \
     __extension__({                                                                                \
         type new_ = {0};                                                                           \
@@ -134,7 +134,7 @@ static inline void check_all_nan_at(const double *values, bb_index count, const 
         }                                                                                          \
     } while (0)
 
-/// The call fails with `code` and a message that contains `text`.
+/// Checks that the call fails with `code` and a message that contains `text`.
 #define check_fails(call, code, text)                                                              \
     do {                                                                                           \
         assert_int_equal((call), (code));                                                          \
@@ -144,8 +144,8 @@ static inline void check_all_nan_at(const double *values, bb_index count, const 
         }                                                                                          \
     } while (0)
 
-/// Lets each allocation of a task fail in turn. The task must then return BB_MEMORY and leave
-/// nothing allocated; the walk ends where it succeeds with no failure.
+/// Makes each allocation of a task fail in turn. The task must then return BB_MEMORY and leave
+/// nothing allocated. The walk ends when the task succeeds without a failed allocation.
 ///
 ///     bb_status status = BB_OK;
 ///     for (failing_allocation walk = {0}; fail_next(&walk, status);) {
@@ -153,9 +153,9 @@ static inline void check_all_nan_at(const double *values, bb_index count, const 
 ///         status = bb_scene_create(&config, &scene);
 ///     }
 typedef struct failing_allocation {
-    bb_index k;      ///< the one that fails, from 1
-    bb_index stride; ///< to the next one; 0 for 1
-    bb_index blocks; ///< before the walk
+    bb_index k;      ///< number of the allocation that fails, from 1
+    bb_index stride; ///< distance to the next one; 0 means 1
+    bb_index blocks; ///< blocks allocated before the walk
 } failing_allocation;
 
 static inline bool fail_next(failing_allocation *walk, bb_status status)
@@ -190,7 +190,7 @@ static inline void write_text(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/// Runs a script, kept as script.py, with the system's Python, which has numpy and h5py.
+/// Stores a script as script.py and runs it with the system's Python, which has numpy and h5py.
 static inline void run_python(const char *script)
 {
     write_text("script.py", script);
@@ -200,20 +200,20 @@ static inline void run_python(const char *script)
 // Tests and groups
 //
 // A source file test_<noun>.c is one cmocka group, named <noun>. TEST defines a test and adds it to
-// the group; the program of the room (tests/main.c) runs all groups or the one that is named.
+// the group. The program of the directory (tests/main.c) runs all groups or the named one.
 
 enum { TEST_GROUP_TESTS = 64, TEST_SKIPPED = 77 };
 
-/// How a group runs; every member is optional.
+/// Options of a group; every member is optional.
 typedef struct test_options {
-    int (*begin)(void);      ///< before the fixtures: 0, or the exit code that ends the group
-    void (*end)(void);       ///< after the fixtures
-    CMFixtureFunction enter; ///< fixtures of the group, as cmocka's
+    int (*begin)(void);      ///< runs before the fixtures; 0, or the exit code that ends the group
+    void (*end)(void);       ///< runs after the fixtures
+    CMFixtureFunction enter; ///< group fixtures, as in cmocka
     CMFixtureFunction leave;
     int (*run)(void);     ///< runs the group instead of cmocka; returns the exit code
-    bool is_quiet;        ///< no log lines
-    bool has_folder;      ///< runs in a folder of its own, which is removed afterwards
-    int threads;          ///< threads of the pool; 0: those that a test sets, until it ends
+    bool is_quiet;        ///< suppresses log lines
+    bool has_folder;      ///< runs in a temporary folder, which is removed afterwards
+    int threads;          ///< threads of the pool; 0: the test sets them, until it ends
     const char *commands; ///< required programs, "cc gnuplot"; skipped where one is missing
 } test_options;
 
@@ -225,13 +225,13 @@ typedef struct test_group {
     struct test_group *next;
 } test_group;
 
-/// Adds a test, and with its first call the group. Called before main.
+/// Adds a test, and on the first call its group. Called before main.
 void test_group_add(test_group *group, struct CMUnitTest test);
 
 /// Adds a group without tests, if it has a function `run`. Called before main.
 void test_group_add_runner(test_group *group);
 
-/// Arguments behind the name of the group.
+/// Arguments after the name of the group.
 extern int test_argument_count;
 extern char **test_arguments;
 
@@ -254,14 +254,14 @@ static test_group test_full_group __attribute__((unused)) = {.name = BB_TEST_GRO
     TEST_ADD(group, .name = #function, .test_func = function, __VA_ARGS__)                         \
     static void function(void **state __attribute__((unused)))
 
-/// TEST(name) { ... }; members of CMUnitTest may follow the name, as .setup_func = enter.
+/// TEST(name) { ... }; members of CMUnitTest may follow the name, e.g. .setup_func = enter.
 #define TEST(function, ...) TEST_OF(test_this_group, function, __VA_ARGS__)
 
-/// A test of the set `full`, which ./setup test leaves out: whole studies, long searches. It is in
-/// a group <noun>_full of its own, with the options of the file's group.
+/// A test of the set `full` (whole studies, long searches), which ./setup test skips. It belongs to
+/// a separate group <noun>_full with the options of the file's group.
 #define TEST_FULL(function, ...) TEST_OF(test_full_group, function, __VA_ARGS__)
 
-/// Sets the options of the file's group, as .enter = enter.
+/// Sets the options of the file's group, e.g. .enter = enter.
 #define TEST_GROUP(...)                                                                            \
     __attribute__((constructor)) static void test_set_options(void)                                \
     {                                                                                              \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two devices that a gpu test compares, and whether it is to do fewer cases.
+// The two devices that a GPU test compares, and a flag to run fewer cases.
 #ifndef BB_TESTS_DEVICE_PAIR_H
 #define BB_TESTS_DEVICE_PAIR_H
 
@@ -14,7 +14,7 @@
 static bb_device *cpu, *gpu;
 static bool few; // cases, for slow tools: the argument "few"
 
-// 0, or the exit code of the group: 77 without a GPU.
+// Returns 0, or the exit code of the group: 77 without a GPU.
 static inline int open_devices(void)
 {
     few = test_is_few();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The first device of a kind, for test programs that are skipped where there is none.
+// The first device of a kind, for test programs that are skipped without one.
 #ifndef BB_TESTS_FIRST_DEVICE_H
 #define BB_TESTS_FIRST_DEVICE_H
 
 #include "core/device/device.h"
 #include "tests/check.h"
 
-/// 0 where there is a device of the kind, else TEST_SKIPPED with the reason printed.
+/// Returns 0 if a device of the kind exists; otherwise prints the reason and returns TEST_SKIPPED.
 static inline int needs_device(bb_device_kind kind)
 {
     char reason[256] = "";
@@ -36,7 +36,7 @@ static inline bb_device *open_device(bb_device_kind kind)
     return device;
 }
 
-/// Owner: the caller, who releases it by bb_device_release.
+/// Owner: the caller, who calls bb_device_release.
 static inline void *allocate_on(bb_device *device, size_t bytes)
 {
     void *block = NULL;
@@ -44,7 +44,8 @@ static inline void *allocate_on(bb_device *device, size_t bytes)
     return block;
 }
 
-/// 0 and the device, which the caller closes; else the exit code, with the reason printed.
+/// Returns 0 and the device, which the caller closes; otherwise prints the reason and returns the
+/// exit code.
 static inline int first_device_open(bb_device_kind kind, bb_device **out)
 {
     if (needs_device(kind) != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Program of the tests of one room:
+// Test program of one directory:
 //
 //   test-ROOM                      every group, each in a process of its own
 //   test-ROOM GROUP [ARGUMENTS]    one group
@@ -64,7 +64,7 @@ static int lacks_commands(const char *commands)
     return TEST_SKIPPED;
 }
 
-/// A group that passed must have released all that it allocated.
+/// A group that passed must have released all its allocations.
 static int count_leaks(const test_group *group, bb_index before)
 {
     const bb_index leaks = bb_memory_blocks() - before;

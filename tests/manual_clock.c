@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 static const int64_t late_ns = 2500000;
-static const int64_t polled_ns = 150000; // of a release, before it comes
+static const int64_t polled_ns =
+    150000; // sleeps end this long before a release; the rest is polled
 
 int64_t manual_ns;
 manual_events manual_event;

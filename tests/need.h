@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What work says that it needs, held against what it takes of core/memory.h: never less, and not
-// more than so many times as much. A buffer that a need forgets fails the first, a need that has
-// lost touch with its allocations the second.
+// Comparison of a memory estimate with the actual use of core/memory.h: never less, and at most a
+// given factor more. A forgotten buffer violates the lower bound, an outdated estimate the upper.
 #ifndef BB_TESTS_NEED_H
 #define BB_TESTS_NEED_H
 
@@ -11,30 +10,31 @@
 #include "core/thread.h"
 #include "tests/check.h"
 
-static size_t need_base; // held before the work
-static size_t need_peak; // of the last work, beyond that
+static size_t need_base; // allocated before the work
+static size_t need_peak; // additional peak of the last work
 
-/// Before the work. What it is given may be held already.
+/// Call before the work. Its inputs may be allocated already.
 static inline void need_start(void)
 {
     need_base = bb_memory_bytes();
     bb_memory_peak_reset();
 }
 
-/// After the work, as soon as it is done.
+/// Call as soon as the work is done.
 static inline void need_stop(void)
 {
     need_peak = bb_memory_peak_bytes() - need_base;
 }
 
-/// After it, for what stays.
+/// Call after the work, to measure the memory that remains allocated.
 static inline void need_stop_held(void)
 {
     need_peak = bb_memory_bytes() - need_base;
 }
 
-/// Holds the host bytes of a need to the last work: peak <= need <= looseness * peak. With several
-/// threads their scratch need not have met, so that the upper bound is that of one thread only.
+/// Compares the host bytes of an estimate with the last work: peak <= need <= looseness * peak. The
+/// upper bound applies to one thread only: scratch of several threads need not be allocated at the
+/// same time.
 static inline void need_hold(const char *what, bb_need need, double looseness)
 {
     const double peak = (double)need_peak;
@@ -47,7 +47,7 @@ static inline void need_hold(const char *what, bb_need need, double looseness)
     assert_true(isfinite(need.seconds) && need.seconds >= 0.0);
 }
 
-/// The bound that holds unless a test says why not.
+/// Default bound; a test that needs another one gives the reason.
 static const double NEED_LOOSENESS = 2.0;
 
 #endif

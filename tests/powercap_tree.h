@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RAPL's counters as a tree of files that a test makes and moves, and a clock that drives them: a
-// package of three quarters and a memory of one quarter of what is drawn, which wrap around after
-// 5 J and move every millisecond; beside them what is not to be counted. A sleep draws idle power.
+// A tree of RAPL counter files and a clock that drives them. The package counter gets three
+// quarters of the energy, the memory counter one quarter. They wrap around after 5 J and are
+// updated every millisecond. Other zones must not be counted. A sleep draws idle power.
 #ifndef BB_TESTS_POWERCAP_TREE_H
 #define BB_TESTS_POWERCAP_TREE_H
 
@@ -17,12 +17,12 @@ static const double POWERCAP_IDLE_WATTS = 40.0;
 
 static struct {
     char root[64];
-    double drawn_uj; // by now, without wrap-around
+    double drawn_uj; // total so far, without wraparound
     double shown_uj, shown_ticks;
     int64_t now_ns;
-    int64_t reading_ns;   // that a look at the clock takes
-    double reading_watts; // and draws
-    bool still;           // the counters do not move
+    int64_t reading_ns;   // duration of a clock reading
+    double reading_watts; // power during a clock reading
+    bool still;           // freezes the counters
 } powercap;
 
 static void powercap_write(const char *folder, const char *name, const char *text)

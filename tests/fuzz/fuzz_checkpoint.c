@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: any bytes as a checkpoint: as they are, behind the first 24 bytes of a sound
-// one or behind all up to its pieces, and with a checksum that holds, so that what the checksum
-// protects is reached. A checkpoint is refused, or gives the pieces that it has.
+// libFuzzer target: arbitrary bytes as a checkpoint. They form the whole file, or follow a valid
+// header of 24 bytes or everything before the pieces. A correct checksum can be added, to reach the
+// code behind it. A checkpoint is refused, or returns its pieces.
 //
-// Input: how it is made and the sizes that are asked for, then the bytes.
+// Input: layout and requested sizes, then the bytes.
 #include "core/digest.h"
 #include "sim/output/checkpoint.h"
 #include "tests/fuzz/fuzz_input.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: any bytes as a configuration file. They are refused with problems or a
-// file named, or are a study whose resolved copy is a study again and resolves to the same text;
-// nothing is kept in memory.
+// libFuzzer target: arbitrary bytes as a configuration file. The loader refuses them with problems
+// or a file name, or returns a study. The resolved copy of a study loads again and resolves to the
+// same text. No memory leaks.
 #include "sim/run/experiment.h"
 #include "tests/fuzz/fuzz_input.h"
 
@@ -11,7 +11,7 @@
 static int file = -1;
 static char path[64];
 
-// Loads a text from the file in memory.
+// Loads the in-memory file.
 static bb_status load(const void *text, size_t bytes, bb_problems *problems, bb_config **out)
 {
     fuzz_demand(ftruncate(file, 0) == 0 && pwrite(file, text, bytes, 0) == (ssize_t)bytes,
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_demand((status == BB_OK) == (config != NULL),
                 "a status that does not fit the configuration");
     fuzz_demand(status != BB_OK || problems.count == 0, "taken in spite of problems");
-    // A base that cannot be read is named instead of the file.
+    // An unreadable base file is named instead of the file itself.
     const bool has_base = memmem(data, size, "base", 4) != NULL;
     fuzz_demand(status == BB_OK || problems.count > 0 ||
                     strstr(bb_status_message(), path) != NULL ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: any bytes as a table with named columns. It is refused, or every cell is a text
-// that stands behind its place in the file.
+// libFuzzer target: arbitrary bytes as a table with named columns. The table is refused, or every
+// cell is a text with its position in the file.
 #include "sim/input/csv_table.h"
 #include "tests/fuzz/fuzz_input.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: a kept factor of a plate with bytes changed between its header and a digest
-// that holds, so that sizes and indices are reached. A file is passed over, or is a factor whose
-// solve stays inside its arrays. Files that are not whole are those of fuzz_checkpoint.
+// libFuzzer target: a cached factor of a plate. Bytes between the header and the digest change and
+// the digest is recomputed, to reach the checks of sizes and indices. The file is ignored, or gives
+// a factor whose solve stays inside its arrays. fuzz_checkpoint covers incomplete files.
 //
 // Input: places, two bytes, and the byte that comes there.
 #include "core/digest.h"
@@ -19,7 +19,7 @@ static size_t sound_bytes;
 static char folder[300];
 static char *path;
 
-// A tridiagonal matrix, whose factor has a sound header.
+// Stores the factor of a tridiagonal matrix, with a valid header.
 static void keep_factor(void)
 {
     int64_t start[UNKNOWNS + 1] = {0};
@@ -53,7 +53,7 @@ int LLVMFuzzerInitialize(int *count, char ***arguments)
     free(sound);
     keep_factor();
     (void)snprintf(held, sizeof held, "%s", path);
-    BB_RELEASE(&path); // counts of blocks are of the target's
+    BB_RELEASE(&path); // the target counts allocated blocks
     path = held;
     sound_bytes = fuzz_read(path, &sound);
     fuzz_demand(sound_bytes > header_bytes && sound_bytes < MOST_BYTES - SUM_BYTES, "a factor");

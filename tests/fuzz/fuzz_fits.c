@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: any bytes as a FITS file. It is refused, or is a matrix of finite values, which
-// is read whole; as a symmetric one its halves agree.
+// libFuzzer target: arbitrary bytes as a FITS file. The file is refused, or is a matrix of finite
+// values that can be read completely. If opened as symmetric, both halves are equal.
 //
-// Input: which part is asked for and how, then the file.
+// Input: requested part and read mode, then the file.
 #include "sim/input/hdf5_library.h"
 #include "sim/input/matrix_file.h"
 #include "tests/fuzz/fuzz_input.h"

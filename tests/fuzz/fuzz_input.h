@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shared by the targets: input bytes, demands that stop the fuzzer, and files in memory. No target
-// prints log lines.
+// Common helpers of the targets: input bytes, assertions that stop the fuzzer, and files in memory.
+// Targets print no log lines.
 #ifndef BB_TESTS_FUZZ_FUZZ_INPUT_H
 #define BB_TESTS_FUZZ_FUZZ_INPUT_H
 
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/// A study that loads.
+/// A study that loads without problems.
 #define FUZZ_STUDY                                                                                 \
     "experiment: ao\n"                                                                             \
     "telescope: {diameter_m: 8.0, obstruction: 0.14}\n"                                            \
@@ -38,7 +38,7 @@ typedef struct fuzz_input {
     size_t size;
 } fuzz_input;
 
-/// The next byte; 0 at the end.
+/// Returns the next byte; 0 at the end.
 static inline uint8_t fuzz_take(fuzz_input *in)
 {
     if (in->size == 0) {
@@ -76,7 +76,7 @@ static inline size_t fuzz_read(const char *path, uint8_t **out)
     return count;
 }
 
-/// A name that only this process uses, in the folder BB_FUZZ_SCRATCH, which `run` makes in memory.
+/// Path unique to this process in the folder BB_FUZZ_SCRATCH, which `run` creates in memory.
 static inline const char *fuzz_path(const char *ending)
 {
     static char path[300];
@@ -94,7 +94,7 @@ static inline void *fuzz_zeroed(bb_index count, size_t bytes)
     return out;
 }
 
-/// After a reader: an expected status, a message where it failed, and no memory kept.
+/// Checks the result of a reader: an expected status, a message on failure, and no leaked memory.
 static inline void fuzz_settle(bb_status status)
 {
     const bool known = status == BB_OK || status == BB_IO || status == BB_INVALID ||

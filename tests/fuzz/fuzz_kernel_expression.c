@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: any bytes as an expression of a kernel. It is refused with one problem, or its
-// nodes stand in order, evaluate on any values and are printed.
+// libFuzzer target: arbitrary bytes as an expression of a kernel. It is refused with one problem,
+// or its nodes are in order, can be evaluated for any values and can be printed.
 //
-// Input: type, whether it is a selector, inputs, accumulators, then the text.
+// Input: type, selector flag, numbers of inputs and accumulators, then the text.
 #include "solvers/kernels/language/expression.h"
 #include "tests/fuzz/fuzz_input.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: any bytes as a kernel description in XML.
+// libFuzzer target: arbitrary bytes as a kernel description in XML.
 #include "tests/fuzz/kernel_round_trip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: a file of operators, edited, as a matrix of the user's: dense and in meshes,
-// symmetric or not, of any unit; where the digest alone is wrong it is mended. It is refused, or
-// gives finite values, the same whole and in blocks.
+// libFuzzer target: an edited file of operators as a user's matrix: dense or on meshes, symmetric
+// or not, in any unit. If only the digest is wrong, it is corrected. The matrix is refused, or has
+// finite values, which are the same when read whole and in blocks.
 //
-// Input: how it is opened, then the edits of BB_FUZZ_SEEDS/matrix.h5.
+// Input: open mode, then the edits of BB_FUZZ_SEEDS/matrix.h5.
 #include "sim/input/hdf5_library.h"
 #include "sim/input/matrix_file.h"
 #include "tests/fuzz/hdf5_edit.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: any bytes as a table of variants. It is refused, or has every variant of its
-// tile rows.
+// libFuzzer target: arbitrary bytes as a table of variants. The table is refused, or has every
+// variant of its tile rows.
 #include "sim/input/policy_table.h"
 #include "tests/fuzz/fuzz_input.h"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: a result file of the program's, edited, as `show` reads and prints it; where
-// the digest alone is wrong it is mended, so that tables are reached. It is refused, or becomes
-// text.
+// libFuzzer target: an edited result file of the program, read and printed by `show`. If only the
+// digest is wrong, it is corrected, to reach the tables. The file is refused, or printed as text.
 //
-// Input: which of the seeds (BB_FUZZ_SEEDS/show-N.h5) is edited, then the edits.
+// Input: index of the edited seed file (BB_FUZZ_SEEDS/show-N.h5), then the edits.
 #include "sim/input/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "sim/output/summary.h"

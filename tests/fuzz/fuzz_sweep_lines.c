@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: any bytes as the lines that a shard wrote. They are refused, or every point has
-// a class and what is gathered can be read.
+// libFuzzer target: arbitrary bytes as the lines of a shard. They are refused, or every point has a
+// class and the collected results are readable.
 #include "sim/run/experiment.h"
 #include "sim/sweep/collection.h"
 #include "tests/fuzz/fuzz_input.h"

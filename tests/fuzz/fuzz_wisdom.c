@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: any bytes as a file of measured variants. It is refused, or every record has a
-// variant that reads and sizes in pairs, comes back as it is written, and may be looked up.
+// libFuzzer target: arbitrary bytes as a tuning cache. The file is refused, or every record has a
+// readable variant and sizes in pairs, is written back unchanged, and can be looked up.
 #include "sim/kernels/wisdom.h"
 #include "tests/fuzz/fuzz_input.h"
 

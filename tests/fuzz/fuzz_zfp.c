@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: any bytes as a zfp band with its index. The decoder stays inside of the stream
-// and its room, inside of its target, and gives every value: a number or NaN.
+// libFuzzer target: arbitrary bytes as a zfp band with its index. The decoder reads only the stream
+// and its padding, writes only its target, and writes every value: a number or NaN.
 //
-// Input: shape, mode and how the index is made, index bytes, then the stream.
+// Input: shape, mode and kind of index, index bytes, then the stream.
 #include "precision/codecs/zfp/zfp_band.h"
 #include "tests/fuzz/fuzz_input.h"
 
 enum { MOST_ROWS = 16, GUARD = 8 };
 
-// Signalling pattern of what must not be written.
+// Signalling NaN that marks memory the decoder must not write.
 static const uint32_t UNTOUCHED = 0x7fa5a5a5u;
 
 static bb_zfp_shape draw_shape(fuzz_input *in)
@@ -42,7 +42,7 @@ static bb_zfp_settings draw_settings(fuzz_input *in, int dimensions)
     }
 }
 
-// An index near the stream's, or of any numbers.
+// Generates an index close to that of the stream, or with arbitrary numbers.
 static void draw_index(fuzz_input *in, bb_zfp_settings settings, bb_index runs, bb_zfp_band *band)
 {
     uint8_t kind = fuzz_take(in), wild = fuzz_take(in), marks = fuzz_take(in);
@@ -74,7 +74,7 @@ static void check_run(bb_index rows, bb_index stride, const float *out)
         memcpy(&word, &out[i], sizeof word);
         fuzz_demand(word == UNTOUCHED, "nothing behind the target");
     }
-    // The first column of every row belongs to every run.
+    // Every run writes the first column of every row.
     for (bb_index r = 0; r < rows; ++r) {
         memcpy(&word, &out[r * stride], sizeof word);
         fuzz_demand(word != UNTOUCHED, "every value");
@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     band.bits -= short_of % 8 < band.bits ? short_of % 8 : 0;
     band.words = fuzz_zeroed((bb_index)(in.size + slack), 1);
     memcpy(band.words, in.data, in.size);
-    // Sound or not: a decoder survives what it gets.
+    // The decoder must survive invalid streams too.
     decode_all(settings, &shape, &band);
     bb_zfp_band_release(&band);
     fuzz_demand(bb_memory_blocks() == 0, "no memory kept");

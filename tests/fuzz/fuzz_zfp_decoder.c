@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: any bytes as a zfp stream, decoded as it stands and with an index that is the
-// stream's or wrong. Nothing leaves the stream or the array, and the index's decode of a stream
-// that decodes is the same.
+// libFuzzer target: arbitrary bytes as a zfp stream, decoded sequentially and with a valid or wrong
+// index. The decoder stays inside the stream and the array. If the stream decodes, decoding with
+// its index gives the same values.
 //
 // Input: type, shape, settings, index, then the stream.
 #include "precision/codecs/zfp/zfp_decoder.h"
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     stream.shape = shape;
     stream.settings = draw_settings(&in);
     uint8_t wrong = fuzz_take(&in);
-    // A block of its own, so that a read behind it is seen.
+    // A separate allocation, so that sanitizers detect reads past its end.
     unsigned char *copy = fuzz_zeroed((bb_index)in.size + 1, 1);
     memcpy(copy, in.data, in.size);
     stream.bytes = copy;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Edits of an HDF5 file that a fuzzer chooses: what stands in it, of which type and shape, under
-// which name and link. Damaged bytes would end in the checks of libhdf5, which is not instrumented
-// and whose crashes a child process takes (core/isolation.h); here the library has written every
-// file, and what reads it is the target.
+// Edits of an HDF5 file chosen by the fuzzer: contents, types, shapes, names and links. Damaged
+// bytes would only exercise libhdf5, which is not instrumented; its crashes are caught in a child
+// process (core/isolation.h). The library writes every file here, so that the reader is the target.
 #ifndef BB_TESTS_FUZZ_HDF5_EDIT_H
 #define BB_TESTS_FUZZ_HDF5_EDIT_H
 
@@ -13,7 +12,7 @@
 
 enum { EDIT_NAMES = 400, EDIT_NAME_BYTES = 128, EDIT_MOST = 12 };
 
-/// Objects of a file by path.
+/// Paths of the objects of a file.
 typedef struct edit_names {
     char items[EDIT_NAMES][EDIT_NAME_BYTES];
     unsigned count;
@@ -42,7 +41,7 @@ static inline const char *edit_object(fuzz_input *in)
                : edit_objects.items[(low | (unsigned)fuzz_take(in) << 8) % edit_objects.count];
 }
 
-// Any type that a foreign program may have written.
+// Creates a type that another program could have written.
 static inline hid_t edit_type(fuzz_input *in)
 {
     hid_t type = -1;
@@ -89,7 +88,7 @@ static inline hid_t edit_space(fuzz_input *in)
     return rank == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(rank, shape, NULL);
 }
 
-// Values by bytes, written as doubles or as texts where the type is one or the other.
+// Writes values chosen by input bytes as doubles or texts, if the type is numeric or text.
 static inline void edit_write(fuzz_input *in, hid_t object, hid_t type, hid_t space, bool attribute)
 {
     static double numbers[8 * 8 * 8 * 8 * 8];
@@ -152,7 +151,7 @@ static inline void edit_dataset(fuzz_input *in, hid_t file)
     (void)H5Tclose(type);
 }
 
-// Other values in a dataset that stands.
+// Overwrites the values of an existing dataset.
 static inline void edit_values(fuzz_input *in, hid_t file)
 {
     const hid_t object = H5Dopen2(file, edit_object(in), H5P_DEFAULT);
@@ -190,11 +189,11 @@ static inline void edit_link(fuzz_input *in, hid_t file)
         break;
     }
     default:
-        break; // gone
+        break; // only deletes the link
     }
 }
 
-/// Edits the file at `path` as the input says.
+/// Edits the file at `path` as given by the input.
 static inline void edit_file(const char *path, fuzz_input *in)
 {
     const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
@@ -219,7 +218,7 @@ static inline void edit_file(const char *path, fuzz_input *in)
     (void)H5Fclose(file);
 }
 
-/// Writes the digest that a reader found, named in its message, where it says it should stand.
+/// Writes the digest quoted in the reader's message to the attribute where the reader expects it.
 static inline bool edit_mend(const char *path, const char *object, const char *attribute)
 {
     static const char found[] = " have digest ";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the targets of kernel descriptions share: any bytes are refused with problems named, or make
-// a description that its own XML gives again, to the byte; nothing is kept in memory.
+// Common check of the kernel description targets. Arbitrary bytes are refused with named problems,
+// or give a description whose XML parses to the same XML, byte for byte. No memory leaks.
 #ifndef BB_TESTS_FUZZ_KERNEL_ROUND_TRIP_H
 #define BB_TESTS_FUZZ_KERNEL_ROUND_TRIP_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In place of core/isolation.c: readers run in this process, where the fuzzer sees what they reach
-// and sanitizers what they do. Include it in one file of a target.
+// Replacement for core/isolation.c that runs readers in this process, for fuzzer coverage and
+// sanitizers. Include it in one file of a target.
 #ifndef BB_TESTS_FUZZ_READER_HERE_H
 #define BB_TESTS_FUZZ_READER_HERE_H
 

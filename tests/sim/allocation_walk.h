@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Allocations of a task fail in turn, those of its child processes too: an error of memory, nothing
-// kept, no crash.
+// Failing allocations of a task and of its child processes: each must give a memory error, no leak
+// and no crash.
 #ifndef BB_TESTS_SIM_ALLOCATION_WALK_H
 #define BB_TESTS_SIM_ALLOCATION_WALK_H
 
@@ -11,10 +11,10 @@
 #include "tests/check.h"
 #include "tests/nightly.h"
 
-/// Does its work, releases all of it, and says how it went.
+/// Runs the work, releases everything and returns the status.
 typedef bb_status (*allocation_task)(void *context);
 
-/// Fails the k-th allocation of a task; returns whether there was one.
+/// Fails the k-th allocation of a task; returns whether the task made that many.
 static inline bool allocation_fail_one(const char *what, allocation_task task, void *context,
                                        bb_index k)
 {
@@ -38,9 +38,9 @@ static inline bool allocation_fail_one(const char *what, allocation_task task, v
     return happened;
 }
 
-/// Fails one allocation after the other until the task ends without a failure: those of a growing
-/// distance (1, 2, 4, 7, 11, ...), or in the nightly run every `stride`-th, which must be `minimum`
-/// at least.
+/// Fails one allocation after another until the task ends without a failure. Distances grow (1, 2,
+/// 4, 7, 11, ...); the nightly run fails every `stride`-th allocation and requires at least
+/// `minimum` failures.
 static inline void allocation_walk(const char *what, allocation_task task, void *context,
                                    bb_index stride, bb_index minimum)
 {

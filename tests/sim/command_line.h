@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A command line in a child process: its exit code and what it printed.
+// Runs a command line in a child process; returns its exit code and its output.
 #ifndef BB_TESTS_SIM_COMMAND_LINE_H
 #define BB_TESTS_SIM_COMMAND_LINE_H
 
@@ -15,10 +15,10 @@
 enum { COMMAND_LINE_WORDS = 20, COMMAND_LINE_BYTES = 1 << 16 };
 
 static const bb_experiment_table *command_line_experiments;
-static char printed[COMMAND_LINE_BYTES]; // by the last command, both streams
+static char printed[COMMAND_LINE_BYTES]; // output of the last command, both streams
 
-// Starts a command line in a child whose streams go to the file "printed", stdout to `out` where
-// that is open.
+// Starts a command line in a child process. Its streams go to the file "printed", but stdout to
+// `out` if that is open.
 static inline pid_t start_into(const char *line, int out)
 {
     pid_t child = fork();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What random studies are held to beyond their schema: sizes, so that one takes a fraction of a
-// second, and the names of what exists. Every other key is drawn from its whole range.
+// Limits of random studies beyond their schema: sizes, for run times below a second, and the names
+// of existing files and objects. Every other key is drawn from its whole range.
 #ifndef BB_TESTS_SIM_CAMPAIGN_STUDY_CAPS_H
 #define BB_TESTS_SIM_CAMPAIGN_STUDY_CAPS_H
 
@@ -12,14 +12,14 @@
 #include <string.h>
 
 typedef struct study_cap {
-    const char *experiment; ///< NULL: of all
-    const char *path;       ///< of the key, records without their number, or with it
-    double least, most;     ///< of a number, or of a list's items
-    double grid;            ///< numbers are multiples of it; 0: any
-    const char *words;      ///< what a text, a file or a choice is drawn from, parted by |
-    bb_index items;         ///< most items of a list; 0: as of every list
+    const char *experiment; ///< NULL: all experiments
+    const char *path;       ///< path of the key, with or without the indices of list items
+    double least, most;     ///< range of a number, or of the items of a list
+    double grid;            ///< numbers are multiples of it; 0: any number
+    const char *words;      ///< values of a text, a file or a choice, separated by |
+    bb_index items;         ///< maximum length of a list; 0: the common limit
     bool always;            ///< set in every study: its default is too large or does not fit
-    bool never;             ///< left to other tests; of a group all below it
+    bool never;             ///< never set, covered by other tests; applies to all keys of a group
     const char *reason;
 } study_cap;
 
@@ -263,7 +263,7 @@ static const study_cap study_caps[] = {
 };
 // clang-format on
 
-/// The cap of a key, by its path with or without the numbers of records; NULL: none.
+/// Finds the cap of a key by its path with or without list indices; NULL: none.
 static inline const study_cap *study_cap_find(const char *experiment, const char *path,
                                               const char *numbered)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random studies from the schema tables of an experiment: what is there, which values, and how
-// long lists are, all drawn from (seed, number), so that a study is the same on every machine. A
-// new key is drawn as soon as its table has it.
+// Random studies from the schema tables of an experiment. Keys, values and lengths of lists are
+// drawn from (seed, number), so that a study is the same on every machine. A new key in a table is
+// drawn automatically.
 //
-// Rules between keys are not known here. The program's own check says what is wrong with a draft,
-// by line, and what it names is drawn anew, left out or put in until it is satisfied.
+// The generator does not know the rules between keys. The program's own check reports the problems
+// of a draft by line. The generator then redraws, removes or adds the named keys until the check
+// passes.
 #ifndef BB_TESTS_SIM_CAMPAIGN_STUDY_GENERATOR_H
 #define BB_TESTS_SIM_CAMPAIGN_STUDY_GENERATOR_H
 
@@ -23,20 +24,20 @@ enum {
     STUDY_PATH_BYTES = 96,
     STUDY_VALUE_BYTES = 160,
     STUDY_TEXT_BYTES = 1 << 15,
-    STUDY_ITEMS = 3,   // most of a list that nothing caps
-    STUDY_ROUNDS = 200 // of repairs
+    STUDY_ITEMS = 3,   // maximum length of a list without a cap
+    STUDY_ROUNDS = 200 // maximum number of repairs
 };
 
 /// A key of the draft, an item of a list of records (no key), or the root (no key).
 typedef struct study_node {
     const bb_key *key;
-    const bb_schema *schema; ///< of groups, items and the root
+    const bb_schema *schema; ///< schema of a group, an item or the root; NULL for other keys
     bb_index parent, first, next;
     char path[STUDY_PATH_BYTES];     ///< "pipelines.policy.kind"
     char numbered[STUDY_PATH_BYTES]; ///< "pipelines.1.policy.kind"
     char value[STUDY_VALUE_BYTES];
     bool set;
-    bb_index line; ///< where it was written, 0: nowhere
+    bb_index line; ///< line in the text; 0: not written
 } study_node;
 
 typedef struct study_draft {
@@ -106,7 +107,7 @@ static inline void study_range(const bb_key *key, const study_cap *cap, double *
     }
 }
 
-// An end of the range, something near the default, or anything, evenly or by magnitude.
+// Draws an end of the range, a number near the default, or any number, uniformly or log-uniformly.
 static inline double study_number(study_draft *draft, const bb_key *key, const study_cap *cap)
 {
     double minimum = 0.0;
@@ -145,7 +146,7 @@ static inline bool study_within(const bb_key *key, double value)
            (key->exclusive_maximum ? value < key->maximum : value <= key->maximum);
 }
 
-// A number as a user would write it: of few digits where that stays in the range.
+// Prints a number as a user would write it: with four digits if these stay in the range.
 static inline void study_print(study_draft *draft, const bb_key *key, const study_cap *cap,
                                bool integer, char out[BB_SCALAR_BYTES])
 {
@@ -166,7 +167,7 @@ static inline void study_print(study_draft *draft, const bb_key *key, const stud
     bb_scalar_print(study_within(key, rounded) ? rounded : value, out);
 }
 
-// One of "a|b|c".
+// Draws one word of "a|b|c".
 static inline void study_word(study_draft *draft, const char *words, char *out, size_t bytes)
 {
     bb_index count = 1;
@@ -275,14 +276,14 @@ static inline bool study_is_group(const study_node *node)
 
 static inline void study_draw(study_draft *draft, bb_index index, bool forgiving);
 
-// Items of a list of records.
+// Draws the items of a list of records.
 static inline void study_draw_items(study_draft *draft, bb_index index)
 {
     const study_cap *cap = study_cap_of(draft, &draft->nodes[index]);
     const bool pipelines = strcmp(draft->nodes[index].path, "pipelines") == 0;
     const bb_index limit = cap != NULL && cap->items > 0 ? cap->items : STUDY_ITEMS + pipelines;
     const bb_index count = 1 + study_below(draft, limit);
-    // Items of before are cut off: nothing below them is in the draft any more.
+    // Detach the previous items: they and their keys are no longer part of the draft.
     for (bb_index item = draft->nodes[index].first; item >= 0; item = draft->nodes[item].next) {
         draft->nodes[item].parent = -1;
     }
@@ -296,7 +297,7 @@ static inline void study_draw_items(study_draft *draft, bb_index index)
     }
 }
 
-/// Draws a node and all below it; in a group that may stay unset nothing is demanded.
+/// Draws a node and its whole subtree; in an optional group no key is required.
 static inline void study_draw(study_draft *draft, bb_index index, bool forgiving)
 {
     const bb_key *key = draft->nodes[index].key;
@@ -321,7 +322,7 @@ static inline void study_draw(study_draft *draft, bb_index index, bool forgiving
                                   inner->name);
             }
             study_draw(draft, child, left_out);
-            // A group that is not chosen keeps what it must have and what is always set.
+            // An unset group retains its required keys and those that are always set.
             const study_cap *own = study_cap_of(draft, &draft->nodes[child]);
             if (absent && bb_binding_omissible(inner) && (own == NULL || !own->always)) {
                 draft->nodes[child].set = false;
@@ -369,7 +370,7 @@ static inline bool study_holds(const study_draft *draft, bb_index index)
     return false;
 }
 
-/// Writes the keys of a group, `indent` deep; the first of an item stands behind its dash.
+/// Writes the keys of a group, indented by `indent`; the first key of an item follows its dash.
 static inline void study_write(study_draft *draft, bb_index index, int indent, bool dash)
 {
     char head[STUDY_VALUE_BYTES + 64];
@@ -400,7 +401,7 @@ static inline void study_write(study_draft *draft, bb_index index, int indent, b
     }
 }
 
-/// The draft as YAML, in `draft->text`.
+/// Writes the draft as YAML to `draft->text`.
 static inline void study_emit(study_draft *draft)
 {
     draft->length = 0;
@@ -425,7 +426,7 @@ static inline void study_make(study_draft *draft, uint64_t seed, uint64_t number
     study_emit(draft);
 }
 
-// Whether a text has a name as a word of its own.
+// Whether a text contains a name as a separate word.
 static inline bool study_names(const char *text, const char *name)
 {
     const size_t bytes = strlen(name);
@@ -449,7 +450,8 @@ static inline bool study_lies_in(const study_draft *draft, bb_index node, bb_ind
     return node == group;
 }
 
-// Takes a word that the message expects of one of the candidates, "expected kind band or table".
+// Sets one of the candidates to a choice that the message lists, as in "expected kind band or
+// table".
 static inline bool study_obey(study_draft *draft, const bb_index *candidates, bb_index count,
                               const char *message)
 {
@@ -478,7 +480,7 @@ static inline bool study_obey(study_draft *draft, const bb_index *candidates, bb
     return true;
 }
 
-// Draws anew, leaves out or puts in one of the keys in `group` that the message names, or `named`.
+// Redraws, removes or adds one of the keys in `group` that the message names, or `named`.
 static inline void study_repair_in(study_draft *draft, bb_index group, bb_index named,
                                    const char *message)
 {
@@ -495,8 +497,8 @@ static inline void study_repair_in(study_draft *draft, bb_index group, bb_index 
     if (named >= 0 && (count == 0 || study_chance(draft, 0.5))) {
         candidates[count++] = named;
     }
-    // The group, or of the whole study one of its parts; now and then also where a key is named,
-    // which need not be the one to blame.
+    // Redraw the group, or for the root one of its members. Sometimes do so even if a key is named,
+    // because another key may be the cause.
     if (count == 0 || study_chance(draft, 0.15)) {
         bb_index part = group == 0 ? draft->nodes[0].first : group;
         for (bb_index skip = group == 0 ? study_below(draft, draft->nodes[0].schema->key_count) : 0;
@@ -528,7 +530,7 @@ static inline bb_index study_at_line(const study_draft *draft, bb_index line)
 {
     bb_index found = 0;
     for (bb_index i = 1; i < draft->count; ++i) {
-        // A first key shares the line of its item: the key is the later node.
+        // The first key shares the line of its item; the key is the later node.
         found = draft->nodes[i].line == line ? i : found;
     }
     return found;
@@ -540,7 +542,7 @@ static inline bool study_has_room(const study_draft *draft)
     return draft->count < STUDY_NODES / 2;
 }
 
-/// Changes what `problems`, "name:line:column: message" a line, or one message alone, complain of.
+/// Repairs each problem of `problems`: lines "name:line:column: message", or a single message.
 static inline void study_repair(study_draft *draft, const char *problems)
 {
     while (*problems != '\0') {

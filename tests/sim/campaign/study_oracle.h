@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What no result file may say, by outputs/README.md: rules on the numbers of /results, and the
-// comparison of two files dataset by dataset.
+// Rules that every result file must satisfy, from outputs/README.md: ranges of the numbers in
+// /results, and a comparison of two files dataset by dataset.
 #ifndef BB_TESTS_SIM_CAMPAIGN_STUDY_ORACLE_H
 #define BB_TESTS_SIM_CAMPAIGN_STUDY_ORACLE_H
 
@@ -11,14 +11,14 @@
 
 #include <hdf5.h>
 
-/// A dataset of /results over `pipeline` and maybe more, under status ok.
+/// Range of a dataset of /results whose first axis is `pipeline`, for pipelines with status ok.
 typedef struct study_rule {
     const char *dataset;
     double least, most;
     bool may_be_unset; ///< NaN has a meaning
 } study_rule;
 
-static const double STUDY_SLACK = 1e-9; // of what is 1 but for rounding
+static const double STUDY_SLACK = 1e-9; // for sums that are 1 except for rounding
 
 // clang-format off
 static const study_rule study_rules[] = {
@@ -87,7 +87,7 @@ static const study_rule study_rules[] = {
     {"escalations", 0, 2, false},
     {"iterations_mean", 0, 60, true},
     {"iterations_most", 0, 60, true},
-    {"variance_loss", -INFINITY, INFINITY, false}, // in few bits worse than no estimate at all
+    {"variance_loss", -INFINITY, INFINITY, false}, // with few bits worse than no estimate at all
     {"wrong_cycles", 0, INFINITY, true},
     {"wrong_cycles_reference", 0, INFINITY, false},
     {"missing", 0, INFINITY, true},
@@ -103,7 +103,7 @@ static const study_rule study_rules[] = {
 };
 // clang-format on
 
-/// The first rule that a file breaks, as a sentence; "" where it breaks none.
+/// The first violated rule as a sentence; "" if there is none.
 typedef char study_verdict[400];
 
 static inline const bb_dataset *study_of(const bb_results *results, const char *name)
@@ -128,7 +128,8 @@ static inline bool study_ok(const bb_results *results, bb_index pipeline)
 static inline void study_judge_ranges(const bb_results *results, bb_index pipeline,
                                       study_verdict out)
 {
-    const bool lost = !study_ok(results, 0); // without the reference, the first, no loss is known
+    const bool lost =
+        !study_ok(results, 0); // losses need the reference, which is the first pipeline
     for (size_t r = 0; r < sizeof study_rules / sizeof *study_rules && out[0] == '\0'; ++r) {
         const study_rule *rule = &study_rules[r];
         const bb_dataset *dataset = study_of(results, rule->dataset);
@@ -138,11 +139,11 @@ static inline void study_judge_ranges(const bb_results *results, bb_index pipeli
         }
         const bb_index row = dataset->count / dataset->shape[0];
         const bb_dataset *points = study_of(results, "point");
-        // Of a single scored point there is no sigma.
+        // A single scored point has no standard deviation.
         const bool single = points != NULL && points->count == 1 &&
                             strncmp(rule->dataset, "overlay_error", 13) == 0;
-        // Nothing is relative to no displacement, or to a flat wavefront; operations of generated
-        // kernels are not counted, and fields are not encoded.
+        // Relative errors are unset without a displacement or with a flat wavefront. Operations of
+        // generated kernels are not counted, and fields are not encoded.
         const bb_dataset *wavefront = study_of(results, "wavefront_rms_nm");
         const bb_dataset *size =
             wavefront != NULL ? wavefront : study_of(results, "overlay_reference_rms_nm");
@@ -168,7 +169,7 @@ static inline void study_judge_ranges(const bb_results *results, bb_index pipeli
     }
 }
 
-// Rules between datasets.
+// Checks rules between datasets.
 static inline void study_judge_relations(const bb_results *results, bb_index pipeline,
                                          study_verdict out)
 {
@@ -206,7 +207,7 @@ static inline void study_judge_relations(const bb_results *results, bb_index pip
         for (bb_index v = 0; share != NULL && v < share->shape[1]; ++v) {
             sum += share->numbers[pipeline * share->shape[1] + v];
         }
-        // A matrix of one tile has no updates.
+        // A matrix with a single tile has no updates.
         const bool unset = s == 1 && isnan(sum);
         if (share != NULL && !unset && !(fabs(sum - 1.0) <= STUDY_SLACK)) {
             (void)snprintf(out, sizeof(study_verdict), "pipeline %td: %s adds up to %.17g",
@@ -215,7 +216,7 @@ static inline void study_judge_relations(const bb_results *results, bb_index pip
     }
 }
 
-// A failed pipeline has a reason and no loss.
+// Checks that a failed pipeline has a known status and a detail.
 static inline void study_judge_failure(const bb_results *results, bb_index pipeline,
                                        study_verdict out)
 {
@@ -257,7 +258,7 @@ static inline void study_judge(const bb_results *results, study_verdict out)
 typedef struct study_comparison {
     hid_t other;
     bb_index compared;
-    char *difference; ///< study_verdict
+    char *difference; ///< a study_verdict
 } study_comparison;
 
 static inline bool study_same_values(hid_t a, hid_t b)
@@ -300,8 +301,8 @@ static inline herr_t study_compare_object(hid_t file, const char *name, const H5
     return 0;
 }
 
-/// Every number of one file that is not measured against the other's; "" where all are the same
-/// bits. Texts of /results are in the digests, which the caller compares.
+/// Compares every number of two files except measured ones; `out` is "" if all bits agree. The
+/// digests, which the caller compares, include the texts of /results.
 static inline void study_compare(const char *first, const char *second, study_verdict out)
 {
     study_comparison comparison = {.difference = out};

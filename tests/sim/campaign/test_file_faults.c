@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every allocation fails once where runs meet files: writing results with operators, opening a
-// matrix (the process that inspects it included), studies on matrices and inputs of the user's. An
-// error of memory, nothing kept, no file under the final name and none under a temporary one.
+// Failing allocations in file operations: writing results with operators, opening a matrix
+// (including the process that inspects it), and studies with a user's matrices and inputs. Each
+// gives a memory error and leaks nothing; no final or temporary file remains.
 #include "core/file.h"
 #include "sim/input/hdf5_library.h"
 #include "sim/input/matrix_file.h"
@@ -11,7 +11,7 @@
 
 #include <dirent.h>
 
-// Long shear lags keep the tables of the kernel short.
+// Long shear lags keep the kernel tables short.
 #define WAFER_TINY                                                                                 \
     "mesh.spacing_mm=10.0",                                                                        \
         "clamp={spacing_mm: 10.0, tangential_stiffness_n_per_m3: 1.0e+9, "                         \
@@ -41,7 +41,7 @@ static const driver_case reconstructor = {
     BB_SOURCE_DIR "/tests/configs/small/reconstructor.yaml",
     {"covariance.file=ao.h5", "cross_covariance.file=ao.h5", "truth_covariance.file=ao.h5"}};
 
-// Beside the inputs of this test.
+// Checks that the folder contains only the inputs of this test.
 static void check_no_file(void)
 {
     DIR *folder = opendir(".");
@@ -57,7 +57,7 @@ static void check_no_file(void)
     (void)closedir(folder);
 }
 
-// A run with its operators, as `run --dump NAMES` makes it.
+// Runs a study with its operators, like `run --dump NAMES`.
 static bb_status run_and_dump(const bb_config *config, bb_results **out)
 {
     bb_status status = BB_OK;
@@ -87,7 +87,7 @@ done:
     bb_results_destroy(&results);
     if (status == BB_OK) {
         assert_int_equal(unlink("run.h5"), 0);
-        // Only the sync of the folder may do without memory: the file is whole by then.
+        // Only syncing the folder may fail without an error: the file is complete by then.
         status = bb_memory_failure_happened() ? BB_MEMORY : BB_OK;
     }
     check_no_file();
@@ -109,11 +109,11 @@ static void walk(const char *what, const driver_case *study, allocation_task tas
 TEST_FULL(runs_with_operators)
 {
     walk("wafer with --dump, to the file", &wafer, whole_run, 300);
-    // Its drivers are walked one by one elsewhere: here it is the file that matters.
+    // test_driver_faults walks the driver with smaller strides; this test is for the file output.
     walk_in(7, "ao with --dump, to the file", &ao, whole_run, 50);
 }
 
-// The matrix is its own mirror image where `symmetric` is asked for.
+// A dataset to open; if `symmetric`, the matrix is symmetric.
 typedef struct opening {
     const char *dataset;
     bool symmetric;
@@ -172,7 +172,7 @@ done:
     return status;
 }
 
-// Rows and inputs of the run, and a matrix that is symmetric.
+// Writes rows and inputs of the run, and a symmetric matrix.
 static bb_status write_rows(const bb_config *config)
 {
     bb_status status = BB_OK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row of small disks under whole runs: the output fits and is whole, or the run ends with exit
-// code 3 and leaves nothing, and an older file stays as it was.
+// Whole runs on disks of increasing size. The output fits and is complete, or the run ends with
+// exit code 3 and leaves nothing. An older file is unchanged.
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 
@@ -39,7 +39,7 @@ static void check_whole(const char *path)
     autoptr(bb_results) results = read_results(path);
 }
 
-// Runs on a disk of `kilobytes`; returns whether the output fitted.
+// Runs a study on a disk of `kilobytes`; returns whether the output fits.
 static bool run_on(bb_index kilobytes, const char *dump)
 {
     CALL("run", CONFIG_WAFER_SMALL, "mesh.spacing_mm=6.0", "scan.fields=[0]", "-q", "-o",
@@ -57,7 +57,7 @@ static bool run_on(bb_index kilobytes, const char *dump)
     return fitted;
 }
 
-// Every disk gives a whole file or none; the smallest is too small, the largest is not.
+// Every disk gives a complete file or none; the smallest is too small, the largest is not.
 static void run_on_disks(bb_index first, bb_index last, const char *dump)
 {
     int fitted = 0;
@@ -84,7 +84,7 @@ TEST_FULL(operators_on_ever_larger_disks)
     run_on_disks(256, 65536, "rows");
 }
 
-// An older file under the name survives a replacement that does not fit.
+// An older file of the same name survives a replacement that does not fit.
 TEST(older_files_stay)
 {
     if (!mount_disk(1024)) {

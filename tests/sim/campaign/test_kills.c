@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program killed with signal 9 at two hundred instants of a run: the output is whole or absent,
-// and a file that stood there before stands there still, until the new one takes its place.
+// The program killed by signal 9 at two hundred instants of a run. The output is complete or
+// absent; an older file is unchanged until the new one replaces it.
 #include "core/clock.h"
 #include "core/random.h"
 #include "sim/output/reader.h"
@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <time.h>
 
-// Sanitizers have nothing to say about a process that was killed.
+// Sanitizers report nothing on a killed process, so that fewer kills suffice.
 #ifdef BB_SANITIZED
 enum { KILLS = 40 };
 #else
@@ -29,10 +29,10 @@ static const char *const dumping[PROGRAM_ARGUMENTS] = {KILLED, "--dump", "rows"}
 static void check_whole(const char *path)
 {
     autoptr(bb_results) results = NULL;
-    check_ok(bb_reader_read(path, &results)); // with its digest
+    check_ok(bb_reader_read(path, &results)); // includes the digest
 }
 
-// Starts the program, waits `seconds`, and kills it; returns whether it had ended by itself.
+// Starts the program and kills it after `seconds`; returns whether it had ended before.
 static bool kill_after(const char *const arguments[PROGRAM_ARGUMENTS], double seconds)
 {
     const char *all_values[PROGRAM_ARGUMENTS + 2] = {BB_BINARY_DIR "/bitbudget"};
@@ -55,7 +55,7 @@ static bool kill_after(const char *const arguments[PROGRAM_ARGUMENTS], double se
     return WIFEXITED(how);
 }
 
-// Files in the folder that nobody would take for results; removed.
+// Removes leftover files that nobody would mistake for results; returns their number.
 static int sweep_leftovers(void)
 {
     int found = 0;
@@ -73,7 +73,7 @@ static int sweep_leftovers(void)
     return found;
 }
 
-// Kills at instants drawn over the time that a whole run takes.
+// Kills the program at random instants within the duration of a whole run.
 static void campaign(const char *const arguments[PROGRAM_ARGUMENTS], int kills)
 {
     int multiple = 0;
@@ -83,7 +83,7 @@ static void campaign(const char *const arguments[PROGRAM_ARGUMENTS], int kills)
     program_expect(&run, 0, "results: ");
     double length = bb_clock_seconds() - begin;
     for (int i = 0; i < kills; ++i) {
-        bool keeps = i % 2 == 1; // an older file stands there
+        bool keeps = i % 2 == 1; // with an older file in place
         if (!keeps) {
             (void)unlink("killed.h5");
         }
@@ -93,7 +93,7 @@ static void campaign(const char *const arguments[PROGRAM_ARGUMENTS], int kills)
             check_whole("killed.h5");
             ++multiple;
         } else {
-            program_call(arguments, &run); // what the next kill may not harm
+            program_call(arguments, &run); // the older file for the next kill
             program_expect(&run, 0, "results: ");
         }
         leftovers += sweep_leftovers();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random studies of every experiment through the built program: what `check` accepts runs to its
-// end and writes a file without an impossible number, the same bits on one thread and on three,
-// within the memory that `check` announced, with nothing left behind; what `check` refuses, `run`
-// refuses with the same words and the same exit code.
+// Random studies of every experiment through the built program. A study accepted by `check` runs to
+// its end and writes a file without impossible numbers. The bits are the same on one and three
+// threads, memory stays within the announced limit, and no other file remains. A study refused by
+// `check` is refused by `run` with the same message and exit code.
 //
 //   test-sim-campaign random_studies [SEED [COUNT [FIRST]]]
 //
@@ -21,13 +21,13 @@
 #include <sys/stat.h>
 
 enum { STUDIES = 4, MANY_STUDIES = 42, NIGHTLY_STUDIES = 500 };
-// Fewer cannot have set most keys.
+// Fewer studies cannot cover most keys.
 enum { COVERING_STUDIES = 175 };
 enum { MADE_ROWS = 30, MADE_COLUMNS = 48, EDGE = 64, TRUTH = 24, COVERED = 4096 };
 
 static const double MOST_BYTES = 200e6;
 static const double MOST_SECONDS = 1.0;
-// What a plan of fringe says of compiling, which is done once and kept for the other studies.
+// Compile time in a plan of fringe; the compiled kernels are cached for the other studies.
 static const double MOST_COMPILE_SECONDS = 20.0;
 
 static uint64_t seed = 1;
@@ -36,7 +36,7 @@ static uint64_t first_study;
 static study_draft draft;
 static char refused_text[PROGRAM_OUTPUT_BYTES];
 
-// What was set at least once in a study that ran, "ao pipelines.policy.kind=band".
+// Keys and choices set in at least one study that ran, e.g. "ao pipelines.policy.kind=band".
 static char covered[COVERED][128];
 static bb_index covered_count;
 
@@ -45,7 +45,7 @@ typedef struct tally {
 } tally;
 static tally totals;
 
-// Says what is wrong with the study; the campaign goes on with the next one, and fails.
+// Reports a faulty study; the campaign continues with the next one and fails at the end.
 static void condemn(const char *why)
 {
     (void)fprintf(stderr,
@@ -102,7 +102,7 @@ static double indefinite(bb_index i, bb_index j)
     return (i == j ? 1.0 : 0.0) + 0.4 * normal(i < j ? i : j, i < j ? j : i);
 }
 
-// Matrices of every kind for product and reconstructor.
+// Writes matrices of every kind for product and reconstructor.
 static void make_matrices(void)
 {
     static const made all[] = {
@@ -211,7 +211,7 @@ typedef struct coverage {
     bb_index keys, keys_met, choices, choices_met;
 } coverage;
 
-// Whether the words of a cap, "a|b", have the choice.
+// Whether the words of a cap, "a|b", include the choice.
 static bool may_be_drawn(const study_cap *cap, const char *choice)
 {
     const size_t length = strlen(choice);
@@ -234,7 +234,7 @@ static void count_coverage(const char *experiment, const bb_schema *schema, cons
                        key->name);
         const study_cap *cap = study_cap_find(experiment, inner, inner);
         if (cap != NULL && cap->never) {
-            continue; // left to other tests
+            continue; // covered by other tests
         }
         if (key->kind != BB_KEY_GROUP) {
             const bool met = is_covered(experiment, inner, "");
@@ -261,7 +261,7 @@ static void count_coverage(const char *experiment, const bb_schema *schema, cons
     }
 }
 
-// What the plan says of a study that is accepted: too large for a test of many.
+// Whether the plan of an accepted study exceeds the limits of a test with many studies.
 static bool is_too_large(const bb_plan *plan)
 {
     const bool compiles = strcmp(draft.experiment->name, "fringe") == 0;
@@ -269,7 +269,8 @@ static bool is_too_large(const bb_plan *plan)
            plan->estimated_seconds > MOST_SECONDS + (compiles ? MOST_COMPILE_SECONDS : 0.0);
 }
 
-// Loads and plans the draft as `check` does; false with the problems, or the message, in `out`.
+// Loads and plans the draft like `check`; if refused, returns false with the problems or the
+// message in `out`.
 static bool is_accepted(bb_text *out, bool *too_large)
 {
     autorelease(bb_problems) problems = {0};
@@ -291,7 +292,7 @@ static bool is_accepted(bb_text *out, bool *too_large)
     return status == BB_OK;
 }
 
-// What is said without warnings, which carry the time of day.
+// Removes warnings, which contain the time of day.
 static void drop_warnings(char *text)
 {
     char *target = text;
@@ -307,7 +308,7 @@ static void drop_warnings(char *text)
     *target = '\0';
 }
 
-// `check` and `run` refuse alike: same exit code, same words.
+// Checks that `check` and `run` refuse a study with the same exit code and message.
 static void hold_refusal(void)
 {
     call("check", "1", "out/refused.h5");
@@ -326,7 +327,7 @@ static void hold_refusal(void)
     ++totals.refused_alike;
 }
 
-// NaN where the plan does not say.
+// Memory announced by the plan; NaN if the plan has none.
 static double announced_bytes(void)
 {
     static const char key[] = "memory on the host";
@@ -334,7 +335,7 @@ static double announced_bytes(void)
     return cursor == NULL ? NAN : 1e6 * strtod(cursor + strlen(key), NULL);
 }
 
-// Nothing but results, their descriptions and sheets.
+// Checks that only results, their descriptions and sheets are in the folder.
 static void hold_folder(void)
 {
     DIR *folder = opendir("out");
@@ -378,8 +379,8 @@ static void hold_files(void)
     }
 }
 
-// The plan holds the program's own memory; the allowance beside it is what malloc, the libraries
-// and three threads keep.
+// The plan includes the memory of the program itself. The allowance covers malloc overhead,
+// libraries and three threads.
 static void hold_memory(double announced, double peak)
 {
     const double allowance = 24e6;
@@ -391,14 +392,14 @@ static void hold_memory(double announced, double peak)
     }
 }
 
-// What only `run` finds, by its words: known differences, counted and printed. A row goes when
-// `check` finds it too, or when it is an outcome of its pipeline.
+// Messages of failures that only `run` detects: known differences, counted and printed. Remove a
+// row if `check` detects the failure too, or if it becomes an outcome of its pipeline.
 static bool is_known(void)
 {
     static const char *const known[] = {
-        "stiffness is not positive definite in fp64",                 // of a plate on soft springs
-        "no point has a phase; constant or saturated frames do not",  // of the reference
-        "expected a wrapped phase, from -pi to pi or from 0 to 2 pi", // numbers of a file
+        "stiffness is not positive definite in fp64",                 // plate on soft springs
+        "no point has a phase; constant or saturated frames do not",  // phase of the reference
+        "expected a wrapped phase, from -pi to pi or from 0 to 2 pi", // phase read from a file
     };
     for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
         if (strstr(run.printed, known[k]) != NULL) {
@@ -430,14 +431,14 @@ static void hold_accepted(void)
         condemn("run on three threads does not end well");
         return;
     }
-    hold_memory(announced, run.peak_bytes); // not of the first run, whose compilers would count
+    hold_memory(announced, run.peak_bytes); // second run only: the first includes compilers
     hold_files();
 }
 
 static void hold_studies(void)
 {
-    // wafer and ao take half a second each, product and reconstructor a tenth, fringe too where
-    // its kernels are compiled.
+    // A study of wafer or ao takes half a second, one of product or reconstructor a tenth, as does
+    // fringe with compiled kernels.
     static const int which[] = {0, 2, 3, 1, 2, 3, 4};
     enum { ROUND = sizeof which / sizeof *which };
     coverage met = {0};
@@ -481,10 +482,10 @@ static void hold_studies(void)
         totals.too_large, totals.refused_alike, totals.known, totals.not_ok, met.keys_met, met.keys,
         met.choices_met, met.choices);
     assert_int_equal(totals.condemned, 0);
-    // The generator is no generator of refusals.
+    // At least half of the drafts must be accepted.
     assert_true(2 * totals.accepted >= totals.drafted || studies == 1);
     if (studies >= COVERING_STUDIES) {
-        // Of seed 1: 90 % and 66 % of what they may be given.
+        // Seed 1 covers 90 % of the keys and 66 % of the choices.
         assert_true(100 * met.keys_met >= 85 * met.keys);
         assert_true(100 * met.choices_met >= 60 * met.choices);
     }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NaN and infinities planted where the stages of a run meet: each is found in its stage. What all
-// pipelines share ends the run with the place; what one pipeline made is that pipeline's result.
+// NaN and infinities injected between the stages of a run; each stage must detect its own. A fault
+// in a shared stage ends the run with its position; a fault in a single pipeline is the outcome of
+// that pipeline.
 #include "core/stage.h"
 #include "tests/sim/driver.h"
 
 typedef struct boundary {
     const char *stage;
-    const char *words;    // of the message or of the pipeline's detail
-    const char *pipeline; // whose result it is; NULL: of the whole run
+    const char *words;    // part of the message or of the pipeline's detail
+    const char *pipeline; // affected pipeline; NULL: the whole run
 } boundary;
 
 static const double values[] = {NAN, INFINITY, -INFINITY};
