@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the end-to-end tests of the experiments share: a configuration with overrides goes through
-// the driver in this process, and its results are asked for by pipeline name.
+// Common helpers of the end-to-end tests of the experiments: a configuration with overrides runs
+// through the driver in this process, and results are read by pipeline name.
 #ifndef BB_TESTS_SIM_DRIVER_H
 #define BB_TESTS_SIM_DRIVER_H
 
@@ -22,16 +22,16 @@
 
 enum { DRIVER_OVERRIDES = 16 };
 
-/// A configuration and NULL-terminated overrides.
+/// A configuration and its NULL-terminated overrides.
 typedef struct driver_case {
     const char *path;
     const char *overrides[DRIVER_OVERRIDES];
 } driver_case;
 
-/// A case of one call, as driver_results(CASE(CONFIG_AO_SMALL, {"device=cpu"})).
+/// A case for a single call, e.g. driver_results(CASE(CONFIG_AO_SMALL, {"device=cpu"})).
 #define CASE(...) (&(const driver_case){__VA_ARGS__})
 
-/// Loads; a configuration that is refused gives BB_INVALID, its problems are printed.
+/// Loads a case; a refused configuration returns BB_INVALID and its problems are printed.
 static inline bb_status driver_load(const driver_case *study, bb_config **out)
 {
     autorelease(bb_problems) problems = {0};
@@ -60,8 +60,8 @@ static inline const bb_experiment *driver_experiment(const bb_config *config)
     return bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
 }
 
-/// Plans a run of a loaded configuration on so many threads. Owner of `out`, zero or released
-/// before: the caller.
+/// Plans a run of a loaded configuration on `threads` threads. Owner of `out`, zero or released on
+/// entry: the caller.
 static inline bb_status driver_plan_loaded(const bb_config *config, bb_index threads, bb_plan *out)
 {
     const bb_run_options options = {.threads = threads};
@@ -69,7 +69,7 @@ static inline bb_status driver_plan_loaded(const bb_config *config, bb_index thr
     return driver_experiment(config)->plan(bb_config_study(config), &options, out);
 }
 
-/// The same of a case.
+/// Plans a run of a case.
 static inline bb_status driver_plan(const driver_case *study, bb_index threads, bb_plan *out)
 {
     autoptr(bb_config) config = driver_config(study);
@@ -77,7 +77,7 @@ static inline bb_status driver_plan(const driver_case *study, bb_index threads, 
     return status;
 }
 
-/// Every dataset of the results is declared by a table of the experiment.
+/// Checks that a table of the experiment declares every dataset of the results.
 static inline void driver_check_declared(const bb_experiment *experiment, const bb_results *results)
 {
     for (bb_index i = 0; i < bb_results_count(results); ++i) {
@@ -111,7 +111,7 @@ done:
     return status;
 }
 
-/// The same into new results. Owner of `*out`: the caller; NULL on failure.
+/// Runs the driver into new results. Owner of `*out`: the caller; NULL on failure.
 static inline bb_status driver_run_loaded(const bb_config *config, bb_index threads,
                                           bb_results **out)
 {
@@ -126,7 +126,7 @@ done:
     return status;
 }
 
-/// The same by options.
+/// Runs the driver with options into new results.
 static inline bb_status driver_run_with(const bb_config *config, const bb_run_options *options,
                                         bb_results **out)
 {
@@ -142,7 +142,7 @@ done:
     return status;
 }
 
-/// The same of a bb_config on one thread, for walks of failing allocations.
+/// Runs a bb_config on one thread, for walks of failing allocations.
 static inline bb_status driver_run_alone(void *config)
 {
     autoptr(bb_results) results = NULL;
@@ -166,7 +166,7 @@ static inline bb_status driver_compute(const bb_config *config, bb_results *resu
     return driver_run_into(config, 2, results);
 }
 
-/// Results of a case that must succeed, on two threads; each case is computed once by all tests.
+/// Results of a case that must succeed, on two threads. Each case is computed once for all tests.
 static inline bb_results *driver_results(const driver_case *study)
 {
     autoptr(bb_config) config = driver_config(study);
@@ -192,7 +192,7 @@ static inline bb_index driver_pipeline(const bb_results *results, const char *pi
     return -1;
 }
 
-/// Numbers of one pipeline: its row of a dataset whose first axis is `pipeline`.
+/// Values of one pipeline: its row of a dataset whose first axis is `pipeline`.
 static inline const double *driver_row(const bb_results *results, const char *name,
                                        const char *pipeline)
 {
@@ -217,7 +217,8 @@ static inline const char *driver_text(const bb_results *results, const char *nam
     return dataset->texts[driver_pipeline(results, pipeline)];
 }
 
-/// The shared results, of two threads, have the reproducible digest of a run on one.
+/// Checks that the shared results, computed on two threads, have the reproducible digest of a run
+/// on one.
 static inline void driver_check_threads(const driver_case *study)
 {
     autoptr(bb_results) results = driver_results(study);
@@ -245,7 +246,7 @@ static inline void driver_expect_same_operators(const bb_results *expected, cons
     }
 }
 
-/// Every dataset of every group but what is measured, to the bit.
+/// Checks that all unmeasured datasets of every group agree to the bit.
 static inline void driver_expect_same(const bb_results *expected, const bb_results *got)
 {
     assert_int_equal(bb_results_count(got), bb_results_count(expected));
@@ -266,8 +267,8 @@ static inline void driver_expect_same(const bb_results *expected, const bb_resul
     driver_expect_same_operators(expected, got);
 }
 
-/// Runs that an allocation ends, anywhere, go on from their last checkpoint to the same results, at
-/// least `most` of them from different places.
+/// Interrupts runs by failing allocations and resumes each from its last checkpoint, with the same
+/// results. At least `most` checkpoints must differ.
 static inline void driver_resume_anywhere(const driver_case *study, const char *dump, int most)
 {
     autoptr(bb_config) config = driver_config(study);
@@ -300,8 +301,8 @@ static inline void driver_resume_anywhere(const driver_case *study, const char *
     (void)unlink("state");
 }
 
-/// The plan has a text, and its host memory is 1 to 2 times the peak of a run on one thread, which
-/// is returned in bytes.
+/// Checks that the plan contains a text and that its host memory is 1 to 2 times the peak of a run
+/// on one thread. Returns that peak in bytes.
 static inline double driver_check_memory_plan(const driver_case *study, const char *text)
 {
     autorelease(bb_plan) plan = {0};
@@ -319,7 +320,7 @@ static inline double driver_check_memory_plan(const driver_case *study, const ch
     return peak;
 }
 
-/// What the plan says of the output is within a factor of 2 of the data in the results.
+/// Checks that the planned output size is within a factor of 2 of the data in the results.
 static inline void driver_check_output_plan(const driver_case *study, const bb_results *results)
 {
     autorelease(bb_plan) plan = {0};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tests of dumped operators share: a folder, the program's last run, and a dataset as input.
+// Common helpers for tests of dumped operators: a folder, the last run of the program, and a
+// dataset as input.
 #ifndef BB_TESTS_SIM_DUMPED_H
 #define BB_TESTS_SIM_DUMPED_H
 

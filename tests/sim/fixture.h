@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What several tests of sim/ share: results of a wafer run filled by hand, results in files, and
-// their datasets by path.
+// Common results for tests of sim/: a hand-filled wafer run, results in files, and lookup of
+// datasets by path.
 #ifndef BB_TESTS_SIM_FIXTURE_H
 #define BB_TESTS_SIM_FIXTURE_H
 
@@ -15,7 +15,7 @@
 
 #include <unistd.h>
 
-/// A dataset of numbers or, without a unit, of texts; `axes` NULL: an axis of `count` items.
+/// A dataset of numbers or, without a unit, of texts. `axes` NULL: an index axis of `count` items.
 static inline bb_status results_add(bb_results *results, const char *path, const char *unit,
                                     const char *long_name, const char *axes, bb_index count,
                                     const void *data)
@@ -58,7 +58,7 @@ static inline bb_status results_texts(bb_results *results, const char *path, con
 
 enum { FIXTURE_PIPELINES = 4, FIXTURE_STEPS = 3000 };
 
-/// Four pipelines, the last of which failed, and a long series that is stored in compressed chunks.
+/// Four pipelines, the last of which failed, and a long series stored in compressed chunks.
 static inline bb_status fixture_fill(bb_results *results)
 {
     static const char *const names[] = {"reference", "fp32", "fp16", "hp3"};
@@ -111,7 +111,7 @@ static inline bb_results *empty_results(void)
     return results;
 }
 
-/// New results with those of fixture_fill. Owner: the caller.
+/// New results filled by fixture_fill. Owner: the caller.
 static inline bb_results *fixture_results(void)
 {
     bb_results *results = empty_results();
@@ -119,7 +119,7 @@ static inline bb_results *fixture_results(void)
     return results;
 }
 
-/// Results of a file. Owner: the caller.
+/// Results read from a file. Owner: the caller.
 static inline bb_results *read_results(const char *path)
 {
     bb_results *results = NULL;
@@ -127,7 +127,7 @@ static inline bb_results *read_results(const char *path)
     return results;
 }
 
-/// Two results with the same reproducible digest.
+/// Checks that two results have the same reproducible digest.
 static inline void check_same_digest(const bb_results *a, const bb_results *b)
 {
     char digests[2][BB_DIGEST_BYTES];
@@ -147,7 +147,7 @@ static inline const bb_dataset *dataset_at(const bb_results *results, const char
     return dataset;
 }
 
-/// The same by group and name.
+/// A dataset by group and name; it must exist.
 static inline const bb_dataset *dataset_in(const bb_results *results, const char *group,
                                            const char *name)
 {
@@ -170,13 +170,13 @@ static inline void results_set_text(bb_results *results, const char *path, bb_in
     check_ok(bb_memory_text(text, item));
 }
 
-/// Numbers of a dataset.
+/// Values of a numeric dataset.
 static inline const double *numbers_at(const bb_results *results, const char *path)
 {
     return dataset_at(results, path)->numbers;
 }
 
-/// Results of every group of a file, with the operators of these names (NULL: none, "": all).
+/// Reads results of all groups of a file, with the operators of these names (NULL: none, "": all).
 /// Owner: the caller.
 static inline bb_results *read_all_results(const char *path, const char *operators)
 {
@@ -185,7 +185,7 @@ static inline bb_results *read_all_results(const char *path, const char *operato
     return results;
 }
 
-/// Whether `text` is `pattern` with anything in the place of <...>.
+/// Whether `text` matches `pattern`, where <...> stands for any text.
 static inline bool output_matches(const char *pattern, const char *text)
 {
     const size_t before = strcspn(pattern, "<");
@@ -197,10 +197,10 @@ static inline bool output_matches(const char *pattern, const char *text)
                                strcmp(close + 1, text + length - after) == 0;
 }
 
-/// Row that declares a dataset, its group, axes and unit included; NULL where none does.
+/// Table row that declares a dataset, including its group, axes and unit; NULL if there is none.
 static inline const bb_output *output_row(const bb_output_table *table, const bb_dataset *dataset)
 {
-    char axes[512] = ""; // allocations may be made to fail
+    char axes[512] = ""; // not allocated: the test may make allocations fail
     size_t length = 0;
     for (int a = 0; a < dataset->rank; ++a) {
         length += (size_t)snprintf(axes + length, sizeof axes - length, "%s%s", a == 0 ? "" : ", ",
@@ -219,7 +219,7 @@ static inline const bb_output *output_row(const bb_output_table *table, const bb
     return NULL;
 }
 
-/// Writes results to a file, which it replaces.
+/// Writes results to a file and replaces an existing one.
 static inline void write_results(const bb_results *results, const char *path)
 {
     autofree unsigned char *image = NULL;
@@ -228,7 +228,7 @@ static inline void write_results(const bb_results *results, const char *path)
     check_ok(bb_file_write(path, true, image, bytes));
 }
 
-/// Writes results (`context`), for bb_file_write_by.
+/// Writes results (`context`); callback of bb_file_write_by.
 static inline bb_status fixture_write(const char *temporary, void *context)
 {
     return bb_image_write(context, temporary);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs of shipped configurations through the built program: what `check` says of memory, and
+// Runs of shipped configurations through the built program: the memory announced by `check`, and
 // the results of `run`.
 #ifndef BB_TESTS_SIM_PRESET_H
 #define BB_TESTS_SIM_PRESET_H
@@ -9,9 +9,9 @@
 #include "tests/sim/golden/golden.h"
 #include "tests/sim/program.h"
 
-static const double MOST_BYTES = 2e9; // of a quick run
+static const double MOST_BYTES = 2e9; // limit of a quick run
 
-// Peak memory that `check` announces, bytes.
+// Peak memory announced by `check`, bytes.
 static inline double planned_bytes(const char *config)
 {
     static const char key[] = "memory on the host";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The built program as a user runs it: its exit code, what it printed and the memory it took.
+// The built program as a user runs it: exit code, output and memory use.
 #ifndef BB_TESTS_SIM_PROGRAM_H
 #define BB_TESTS_SIM_PROGRAM_H
 
@@ -14,12 +14,12 @@
 enum { PROGRAM_ARGUMENTS = 12, PROGRAM_OUTPUT_BYTES = 1 << 16 };
 
 typedef struct program_run {
-    int code;          ///< exit code, minus the signal that ended it
-    double peak_bytes; ///< largest resident set
+    int code;          ///< exit code, or minus the number of the signal that ended it
+    double peak_bytes; ///< maximum resident set size
     char printed[PROGRAM_OUTPUT_BYTES];
 } program_run;
 
-static program_run run __attribute__((unused)); // the last one of CALL
+static program_run run __attribute__((unused)); // result of the last CALL
 
 /// Runs a program with arguments up to the first NULL; both streams go to the file "printed".
 static inline void program_call_of(const char *program,
@@ -51,14 +51,14 @@ static inline void program_call_of(const char *program,
 /// Runs build/bitbudget.
 static inline void program_call(const char *const arguments[PROGRAM_ARGUMENTS], program_run *out)
 {
-    const char *const other = getenv("BB_TEST_PROGRAM"); // of tests/mutation/run
+    const char *const other = getenv("BB_TEST_PROGRAM"); // set by tests/mutation/run
     program_call_of(other != NULL ? other : BB_BINARY_DIR "/bitbudget", arguments, out);
 }
 
 /// Runs build/bitbudget with these arguments into `run`.
 #define CALL(...) program_call((const char *const[PROGRAM_ARGUMENTS]){__VA_ARGS__}, &run)
 
-/// The same, for calls that must end with an exit code and print a text, or succeed.
+/// Runs the program and checks the exit code and a text of the output; CALL_OK checks for success.
 #define CALL_EXPECT(code, text, ...) (CALL(__VA_ARGS__), program_expect(&run, (code), (text)))
 #define CALL_OK(...)                 CALL_EXPECT(0, "", __VA_ARGS__)
 
@@ -70,7 +70,7 @@ static inline void program_expect(const program_run *got, int code, const char *
     }
 }
 
-/// Whether sanitizers blow up the memory that is taken.
+/// Whether sanitizers increase memory use, so that memory limits cannot be checked.
 static inline bool program_is_instrumented(void)
 {
 #ifdef BB_SANITIZED

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of studies, computed once in a build folder and read by every test that asks for them.
-// The file of a study is named by its point id (the resolved configuration and the files that it
-// names) and by the libraries under test, so that a changed program computes it again.
+// Results of studies, computed once per build folder and read by every test that requests them. The
+// file of a study is named by its point id (resolved configuration and the files it names) and a
+// digest of the libraries under test, so that a changed program recomputes it.
 #ifndef BB_TESTS_SIM_SHARED_RESULTS_H
 #define BB_TESTS_SIM_SHARED_RESULTS_H
 
@@ -41,7 +41,7 @@ static inline int shared_results_add(struct dl_phdr_info *object, size_t bytes, 
     return 0;
 }
 
-/// Digest of the layers' shared libraries, as they are loaded.
+/// Digest of the loaded shared libraries of all layers.
 static inline const char *shared_results_program(void)
 {
     static char text[BB_DIGEST_BYTES];
@@ -71,8 +71,8 @@ static inline void shared_results_make(const bb_config *config, shared_results_c
     check_ok(bb_file_write_by(path, true, shared_results_write, results));
 }
 
-/// Results of a study, from the file that another test made or computed now; either way they are
-/// read from the file. One process computes, others wait. Owner: the caller.
+/// Results of a study, always read from the file, which another test has made or this call
+/// computes. One process computes, others wait. Owner: the caller.
 static inline bb_results *shared_results(const bb_config *config, shared_results_compute compute)
 {
     static bb_point_files files;

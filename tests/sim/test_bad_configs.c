@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every file of tests/configs/bad/ through the real loader. A file carries what it must say as
-// comments, one for each line of output, in order; "..." stands for anything, once a line:
+// Loads every file of tests/configs/bad/. Comments of the file give the expected message, one
+// comment per output line, in order; "..." matches any text, once per line:
 //
 //     # override: key=value
 //     # expect: file.yaml:12:15: atmosphere.r0_m = 15: expected a number in (0, 5] m

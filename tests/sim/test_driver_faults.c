@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Allocations of a whole run of each driver fail in turn, with every codec family: an error of
-// memory, nothing kept, no crash. The order of allocations on two threads varies from run to run.
+// Failing allocations in whole runs of each driver, with every codec family: each gives a memory
+// error, no leak and no crash. On two threads the order of allocations varies from run to run.
 #include "tests/precision/codec_rows.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
@@ -19,12 +19,12 @@ static bb_status faults_run(void *context)
     return status;
 }
 
-// Strides between the allocations that fail.
+// Distances between failing allocations.
 typedef struct fault_strides {
-    bb_index alone;    ///< of runs on one thread
-    bb_index frames;   ///< of those with frames, which take ten times as long
-    bb_index pair;     ///< on two threads
-    bb_index fem_pair; ///< of finite elements on two
+    bb_index alone;    ///< runs on one thread
+    bb_index frames;   ///< runs with frames, which take ten times as long
+    bb_index pair;     ///< runs on two threads
+    bb_index fem_pair; ///< finite-element runs on two threads
 } fault_strides;
 
 #ifdef BB_SANITIZED // runs take ten times as long
@@ -51,14 +51,14 @@ TEST(an_ao_run)
     walk("ao on two threads", &study, 2, every.pair);
 }
 
-// A closed loop in time of few lenslets.
+// A small closed loop in the time domain.
 #define IN_TIME                                                                                    \
     "sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12", "wavelengths_um=[1.65]",   \
         "correction=ltao", "error_terms.wind_m_per_s=[10.0, 20.0]",                                \
         "monte_carlo={pixels_per_subaperture: 8, screen_oversize: 1.5}",                           \
         "time_domain={frames: 1, realisations: 2, delay_ms: 2.0, loop: closed, settle_frames: 1}"
 
-// Frames, pairs, error terms and a shared correction; a closed loop in time.
+// Frames, pairs, error terms and a shared correction; a closed loop in the time domain.
 TEST_FULL(an_ao_run_with_frames)
 {
     const driver_case study = {CONFIG_AO_SMALL,
@@ -75,8 +75,8 @@ TEST_FULL(an_ao_run_with_frames)
     walk("ao in time", &timed, 1, every.frames);
 }
 
-// What is stored, in a study, in time and over a night: clips and tiles in the norm of a covariance
-// that is told of what it does not know, commands, rounded slopes and narrow sums.
+// Storage options in the time domain and over a night: clipping, tiles in the norm of an inflated
+// covariance, commands, rounded slopes and narrow accumulators.
 TEST_FULL(an_ao_run_with_storage)
 {
     static const char *const pipelines =
@@ -101,7 +101,7 @@ TEST_FULL(an_ao_run_with_storage)
     walk("ao, storage over a night", &aged, 1, every.frames);
 }
 
-// Two mirrors, a learned profile and a search.
+// Two deformable mirrors, a learned profile and a policy search.
 TEST_FULL(an_ao_run_with_mirrors)
 {
     const driver_case study = {CONFIG_AO_SMALL,
@@ -114,7 +114,7 @@ TEST_FULL(an_ao_run_with_mirrors)
     walk("ao with mirrors", &study, 1, every.frames);
 }
 
-// Long shear lags keep the tables of the kernel short.
+// Long shear lags keep the kernel tables short.
 #define WAFER_TINY                                                                                 \
     "mesh.spacing_mm=10.0",                                                                        \
         "clamp={spacing_mm: 10.0, tangential_stiffness_n_per_m3: 1.0e+9, "                         \
@@ -128,8 +128,8 @@ TEST_FULL(an_ao_run_with_mirrors)
 #define ZFP(dimensions)                                                                            \
     "{codec: zfp, mode: accuracy, tolerance_of_range: 1.0e-3, dimensions: " #dimensions "}"
 
-// One pipeline of every row of the codec table from `first` on, rows scaled where they may be; the
-// plain formats are alike, the widest zfp has walks of its own.
+// One pipeline for each codec row in [first, past), row-scaled where possible. Plain formats share
+// their code and the widest zfp has its own walks.
 static void faults_of_rows(int first, int past)
 {
     static char pipelines[2048];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What dumped rows say of where they come from: rows of other grids are refused, those of another
-// study named, those of the user's taken as they are.
+// Provenance of dumped rows: rows of other grids are refused, rows of another study are reported,
+// and rows of a user's file are accepted unchecked.
 #include "sim/output/image.h"
 #include "tests/sim/dumped.h"
 
@@ -12,7 +12,7 @@ static int enter_with_rows(void)
     return 0;
 }
 
-// As many cells and points on other grids: refused before anything is applied.
+// Other grids with the same numbers of cells and points are refused before any row is applied.
 TEST(rows_of_other_grids_are_refused)
 {
     static const struct {
@@ -33,7 +33,7 @@ TEST(rows_of_other_grids_are_refused)
     }
 }
 
-// Rows that fit but were made for other keys or another field are taken, with a word.
+// Rows that fit but were made for other keys or another field are accepted with a warning.
 TEST_FULL(rows_of_another_study_are_named)
 {
     static const struct {
@@ -57,7 +57,7 @@ TEST_FULL(rows_of_another_study_are_named)
     }
 }
 
-// A file of the user's says nothing of where its rows come from, and is taken as it is.
+// A user's file without metadata is accepted without a warning.
 TEST(rows_without_metadata_are_taken)
 {
     static const char *const names[] = {"C_x_0", "C_x_2", "C_y_0", "C_y_2", "C_z_0", "C_z_2"};
@@ -86,7 +86,7 @@ TEST(rows_without_metadata_are_taken)
     assert_null(strstr(run.printed, "another study"));
 }
 
-// Edits a copy of the rows by a line of Python, `f` being the file.
+// Edits a copy of the rows by Python code, in which `f` is the file and `g` its group of operators.
 static void edit_rows(const char *path, const char *line)
 {
     char command[1024];
@@ -104,7 +104,7 @@ static void run_rows(const char *path, const char *out)
     CALL("run", CONFIG_WAFER_SMALL, key, "response.generator=file", "--force", "-q", "-o", out);
 }
 
-// Rows in um/K give what the same rows in m/K do; those in another unit are refused.
+// Rows in um/K give the same result as the same rows in m/K; rows in a wrong unit are refused.
 TEST(rows_in_other_units_give_the_same)
 {
     edit_rows("micro.h5", "for k in g:\n  if 'digest' in g[k].attrs and k[0]=='C':\n"
@@ -125,7 +125,7 @@ TEST(rows_in_other_units_give_the_same)
                    "mm/K, um/K, nm/K");
 }
 
-// Rows that say that they are another axis's are refused; what names several names none.
+// Rows that name another axis are refused; a name with several axes counts as none.
 TEST_FULL(rows_of_another_axis_are_refused)
 {
     static const struct {
@@ -148,8 +148,8 @@ TEST_FULL(rows_of_another_axis_are_refused)
     }
 }
 
-// Text attributes as h5py and xarray write them, of variable length, are read too; what is too long
-// is not.
+// Text attributes of variable length, as h5py and xarray write them, are read too; overlong ones
+// are ignored.
 TEST(texts_of_any_length_are_read)
 {
     run_python("import h5py\n"
@@ -164,7 +164,7 @@ TEST(texts_of_any_length_are_read)
     assert_string_equal(bb_matrix_file_metadata(file)->made_for, "");
 }
 
-// What is too long for an attribute is told apart by its digest.
+// Texts that are too long for an attribute are distinguished by their digest.
 TEST(long_origins_are_digests)
 {
     static char text[BB_MATRIX_METADATA_BYTES + 1];
@@ -182,7 +182,7 @@ TEST(long_origins_are_digests)
     assert_string_not_equal(one.made_for, two.made_for);
 }
 
-// A pipeline called y or z does not make its decoded C_x another axis; a title may name one.
+// A pipeline named y or z does not change the axis of its decoded C_x; a title may name an axis.
 TEST(names_of_pipelines_are_no_axes)
 {
     static const char *const datasets[] = {"/operators/C_0", "/operators/C_1", "/operators/C_2"};
@@ -220,7 +220,7 @@ TEST(names_of_pipelines_are_no_axes)
     }
 }
 
-// The copy that is printed, and that of /provenance, reads the same files from any other folder.
+// Resolved configurations, printed or in /provenance, find the same files from any other folder.
 TEST(resolved_copies_run_in_other_folders)
 {
     static const char script[] =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every allocation of a run fails once, from the configuration to the file: no crash, nothing kept,
-// and no file under the final name.
+// Each allocation of a run fails once, from the configuration to the file: no crash, no leak, and
+// no file under the final name.
 #include "core/file.h"
 #include "core/memory.h"
 #include "sim/output/image.h"
@@ -50,7 +50,7 @@ TEST_FULL(every_allocation_of_a_run_fails_once)
             assert_int_equal(status, BB_OK);
             break;
         }
-        // Only the sync of the folder may do without memory: the file is whole by then.
+        // Only syncing the folder may fail without an error: the file is complete by then.
         bool written = access("run.h5", F_OK) == 0;
         assert_int_equal(status, written ? BB_OK : BB_MEMORY);
         if (written) {

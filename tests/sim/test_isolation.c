@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Children that read or draw: they end with their parent, and leave no file and no program.
+// Child processes that read files or plot end with their parent and leave no file and no process.
 #include "core/file.h"
 #include "core/interrupt.h"
 #include "core/isolation.h"
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// Draws for `*context` seconds, then writes a file.
+// Plots for `*context` seconds, then writes a file.
 static bb_status draw_slowly(void *context)
 {
     bb_status status = BB_OK;
@@ -37,14 +37,15 @@ static void wait_ms(int ms)
     (void)nanosleep(&pause, NULL);
 }
 
-// Starts a process that draws for a second, itself or in a child, and ends the process by a signal.
+// Starts a process that plots for a second, in itself or in a child process, and ends it by a
+// signal. Returns the exit code or minus the signal.
 static int end_by(int number, bool isolated)
 {
     static char script[] = "touch ../../running; sleep 1";
     int how = 0;
     const pid_t process = fork();
     if (process == 0) {
-        (void)close(STDERR_FILENO); // it says that it was ended
+        (void)close(STDERR_FILENO); // hides the message about the signal
         bb_status status = bb_interrupt_install();
         if (status == BB_OK) {
             status = isolated ? bb_isolation_run("a picture", 100, draw_slowly, script)
@@ -61,8 +62,8 @@ static int end_by(int number, bool isolated)
     return WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
 }
 
-// Removes `tmp` once it is empty: the program waits for a child a second at most, which a loaded
-// machine may take longer than.
+// Removes `tmp` once it is empty. The program waits at most a second for a child, which may take
+// longer on a loaded machine.
 static void remove_empty(void)
 {
     for (int i = 0; i < 5000 && rmdir("tmp") != 0; ++i) {
@@ -87,7 +88,7 @@ TEST(children_end_with_their_parent)
     remove_empty();
     assert_int_equal(unsetenv("TMPDIR"), 0);
     wait_ms(900);
-    wait_ms(300); // longer than the drawing would have taken
+    wait_ms(300); // longer than the plot takes
     assert_int_equal(access("late.html", F_OK), -1);
 }
 

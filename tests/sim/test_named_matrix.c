@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A matrix of the user's that cannot be used: the message names the key that named its file.
+// Unusable matrices of a user: the message names the key that gives the file.
 #include "tests/sim/program.h"
 #include "tests/sim/reconstructor/matrices.h"
 

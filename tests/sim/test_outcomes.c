@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A matrix that is at fault by itself: infinite, not a number, or a diagonal that is not positive.
-// Every pipeline, the reference included, has an outcome, and the run ends as any other.
+// Faulty matrices: infinite or NaN entries, or a diagonal that is not positive. Every pipeline,
+// including the reference, has an outcome, and the run ends normally.
 #include "tests/sim/dumped.h"
 
-#define DIM      "sensors.lgs.flux_ph_per_m2_s=1e-300" // whose noise is infinite
+#define DIM      "sensors.lgs.flux_ph_per_m2_s=1e-300" // makes the noise infinite
 #define SPECTRUM "solver.spectrum={matrix: true, tiles: [{row: 0, column: 0}]}"
 #define PIPELINES                                                                                  \
     "pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp, draws: 3, "          \
@@ -13,7 +13,7 @@
     "arithmetic: hp1, refine: {method: cg}}, {name: searched, arithmetic: hp1, "                   \
     "max_loss: 0.01}]"
 
-// Every pipeline has the status and no number.
+// Checks that every pipeline has the status and that all its numbers are NaN.
 static void expect_throughout(const bb_results *results, const char *status, const char *detail)
 {
     static const char *const numbers[] = {"qoi_relative_error", "operator_bytes", "solve_time_s",
@@ -42,7 +42,7 @@ TEST(an_infinite_covariance_is_the_outcome_of_all)
         const driver_case study = {CONFIG_AO_SMALL, {DIM, SPECTRUM, PIPELINES, tilts[i]}};
         autoptr(bb_results) results = driver_results(&study);
         expect_throughout(results, "non_finite", "diagonal 0: inf, expected a finite value");
-        assert_true(driver_number(results, "draws_failed", "sp") == 1.0); // no reference, no draws
+        assert_true(driver_number(results, "draws_failed", "sp") == 1.0); // only the first is run
         expect_unset(results, "results/strehl");
         expect_unset(results, "results/strehl_by");
         expect_unset(results, "spectrum/eigenvalue");
@@ -50,7 +50,7 @@ TEST(an_infinite_covariance_is_the_outcome_of_all)
     }
 }
 
-// Without the unit diagonal it is the factorization that meets it, and the spectrum.
+// Without scaling to a unit diagonal, the factorization and the spectrum detect the infinite entry.
 TEST(an_unscaled_one_fails_in_the_factor)
 {
     const driver_case study = {CONFIG_AO_SMALL, {DIM, SPECTRUM, "solver.scale=none"}};
@@ -61,7 +61,7 @@ TEST(an_unscaled_one_fails_in_the_factor)
     expect_unset(results, "spectrum/eigenvalue");
 }
 
-// Slopes of frames in which nothing can be measured are no numbers.
+// Slopes are NaN in frames without a measurable signal.
 TEST(nothing_is_learned_from_what_is_not_finite)
 {
     const driver_case study = {CONFIG_AO_SMALL, {DIM, "learn.source=frames", "learn.frames=32"}};
@@ -70,8 +70,8 @@ TEST(nothing_is_learned_from_what_is_not_finite)
                       "the covariance of slopes to learn from is not finite");
 }
 
-// A star 1 mm above the pupil: noise so elongated that rounding leaves its least eigenvalue no
-// sign, which a rule without a tolerance goes by.
+// Guide star 1 mm above the pupil. Its spots are so elongated that rounding hides the sign of the
+// smallest noise eigenvalue, on which a policy without a tolerance is based.
 TEST(a_rule_without_a_floor_of_noise_is_underdetermined)
 {
     const driver_case study = {CONFIG_AO_SMALL, {"guide_stars.0.altitude_km=1e-6", PIPELINES}};
@@ -81,7 +81,7 @@ TEST(a_rule_without_a_floor_of_noise_is_underdetermined)
                            "policy tile_norm without a tolerance: noise gives "));
 }
 
-// The dump is what one looks at then.
+// The dump of an infinite covariance is written for diagnosis.
 TEST(an_infinite_covariance_is_dumped)
 {
     CALL_EXPECT(0, "non_finite, Cmm without tilts, diagonal 0: inf", "run", CONFIG_AO_SMALL, DIM,
@@ -95,7 +95,7 @@ TEST(an_infinite_covariance_is_dumped)
 
 enum { N = 16, M = 3 };
 
-// mine.h5: a diagonal covariance of a study of the user's, entry 5 as given.
+// Writes mine.h5, a user's diagonal covariance whose entry 5 is given, and its study.
 static void write_covariance(double entry)
 {
     char text[640];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configurations that are shipped, through the built program as a user runs it: what `check`
-// says of memory, exit codes, and the numbers in the file against golden ones.
+// Shipped configurations through the built program: memory announced by `check`, exit codes, and
+// result files against golden numbers.
 #include "core/device/device.h"
 #include "tests/sim/preset.h"
 
@@ -38,7 +38,7 @@ TEST(fringe_max_loss)
     golden_check(results, "fringe-max-loss.txt");
 }
 
-// A run of little is mostly the program itself.
+// In small runs the program itself dominates the memory.
 TEST(estimates_hold_elsewhere)
 {
     autoptr(bb_results) results = run_preset(CONFIG_AO_SMALL);
@@ -46,7 +46,7 @@ TEST(estimates_hold_elsewhere)
     results = run_preset(CONFIG_WAFER_SMALL);
 }
 
-// A lost definiteness is recorded and is no failure of the program.
+// A factorization that loses definiteness is a recorded result, not a program failure.
 TEST(a_numerical_failure_exits_with_0)
 {
     CALL_EXPECT(
@@ -95,7 +95,8 @@ static void expect_absent_alone(const program_run *call)
     }
 }
 
-// Before what the study, its file, options or operands have wrong, on one line.
+// An absent device is reported on a single line, before problems of the study, its file, options or
+// operands.
 TEST(an_absent_device_is_said_first_and_alone)
 {
     need_no_gpu();
@@ -121,7 +122,7 @@ TEST(an_absent_device_is_said_first_and_alone)
                 "solver.tile=none");
 }
 
-// The same of a device that the study's file names.
+// The same applies to a device named in the study file.
 TEST(an_absent_device_of_a_file_is_said_first_and_alone)
 {
     need_no_gpu();
@@ -141,7 +142,7 @@ TEST(an_absent_device_of_a_file_is_said_first_and_alone)
     program_expect(&run, 2, "; assuming a host that has it\non_cuda.yaml");
 }
 
-// A plan may be for another host, so it goes on.
+// A plan may be for another host, so `check` continues.
 TEST(check_says_first_that_a_device_is_absent)
 {
     need_no_gpu();
@@ -149,7 +150,8 @@ TEST(check_says_first_that_a_device_is_absent)
                 "--device=cuda");
 }
 
-// The choice of auto is printed once, with why it is not a faster one: these studies are small.
+// The choice of `auto` is printed once, with the reason for not using a faster device: these
+// studies are small.
 TEST(auto_prints_its_choice)
 {
     CALL_EXPECT(0, "device auto: cpu, ", "run", CONFIG_AO_SMALL, "device=auto", "--force", "-o",
@@ -169,8 +171,9 @@ TEST(a_bad_study_exits_with_2)
     assert_int_equal(access("bad.h5", F_OK), -1);
 }
 
-// Figures 3 and 11 of Bamakhrama et al. from the configurations' own sizes: by hand, 3 x 34 x 378 x
-// (2 x 256000 - 1) operations of the deformation are 19.74 GFLOP, a field's matrix 2.215 GB.
+// Figures 3 and 11 of Bamakhrama et al., from the sizes in the configurations. By hand: the
+// deformation takes 3 x 34 x 378 x (2 x 256000 - 1) operations, 19.74 GFLOP; the matrix of a field
+// takes 2.215 GB.
 TEST(plans_state_what_is_required)
 {
     CALL_EXPECT(0, "in 50 ms: T 292202 with 15.5 entries per row, S 256000, M 378", "check",
@@ -184,11 +187,11 @@ TEST(plans_state_what_is_required)
     program_expect(&run, 0, "decoding is slower than the link");
 }
 
-// Finite elements take a factor and workspaces by the number of threads beside the matrices.
+// Finite elements need a factor and per-thread workspaces in addition to the matrices.
 #define KERNEL "response.generator=kernel"
 
-// By hand: six matrices of 2163 x 256000 in a byte a value are 3322.4 MB, low_rank is coded from
-// one of 4430 MB in fp64.
+// By hand: six matrices of 2163 x 256000 with one byte per value take 3322.4 MB; low_rank is
+// encoded from a single fp64 matrix of 4430 MB.
 TEST(plans_hold_the_loop_in_real_time)
 {
     static const char key[] = "realtime, device memory";
@@ -198,9 +201,9 @@ TEST(plans_hold_the_loop_in_real_time)
     assert_true(device > 3322.4 && device < 1.05 * 3322.4);
     const char *host = strstr(run.printed, "realtime, host memory");
     assert_non_null(host);
-    // A matrix at a time, not all of them.
+    // The host holds one matrix at a time.
     assert_true(strtod(host + strlen("realtime, host memory"), NULL) < 1500.0);
-    // All six on the host, and on each GPU those of an axis: two slots, and one on its way to the
+    // The host holds all six, and each GPU those of one axis: two slots, and one in transfer to the
     // host.
     CALL_EXPECT(0, "e4m3, 2 sets of 3 axes streamed from the host, 3322.4 MB", "check",
                 BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml", "realtime.matrices=streamed",

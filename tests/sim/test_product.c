@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The product of a user's matrix: its loss does not depend on the unit that the matrix is in.
+// Product of a user's matrix: its loss does not depend on the unit of the matrix.
 #include "core/device/device.h"
 #include "core/file.h"
 #include "core/random.h"
@@ -14,7 +14,7 @@ enum { ROWS = 12, COLUMNS = 40 };
 
 static double values[ROWS * COLUMNS];
 
-// "matrix.h5" with a matrix of normal numbers in a unit.
+// Writes "matrix.h5", a matrix of normal random numbers times `unit`.
 static void write_matrix(double unit)
 {
     const bb_view view = bb_view_matrix(values, ROWS, COLUMNS);
@@ -45,7 +45,7 @@ static int begin(void)
     return 0;
 }
 
-// Files that keys name are read, and those of a sweep's folder; no output goes there.
+// Outputs may replace neither files named by keys nor those of the sweep folder.
 TEST(results_replace_no_input)
 {
     write_matrix(1.0);
@@ -69,7 +69,7 @@ TEST(results_replace_no_input)
     assert_int_equal(system("sha256sum --status -c before"), 0);
 }
 
-// A reference that is not first, draws, a matrix that its storage cannot hold, and dumps.
+// A reference in second place, draws, a matrix that its storage cannot represent, and dumps.
 TEST(runs_go_on_to_the_same_results)
 {
     static const driver_case study = {"product.yaml",
@@ -83,7 +83,7 @@ TEST(runs_go_on_to_the_same_results)
     driver_resume_anywhere(&study, "C,Y", 3);
     CALL_OK("run", "product.yaml", "matrix.file=matrix.h5", "-q", "-o", "a.h5", "--checkpoint",
             "kept");
-    write_matrix(2.0); // another file under this name
+    write_matrix(2.0); // another matrix under the same name
     CALL_EXPECT(2, "files ('matrix.file: ", "run", "product.yaml", "matrix.file=matrix.h5", "-q",
                 "-o", "c.h5", "--resume", "kept");
 }
@@ -138,8 +138,8 @@ TEST(products_run_through_opencl)
     check_close(error[1], error[0], 1e-6, error[0]);
 }
 
-// A tolerance in parts of the range is known with the values. Each codec that accepts one has a
-// range beyond it on either side, and a matrix without a range.
+// A tolerance relative to the range depends on the values. Each codec that accepts one is tested
+// with ranges that are too small and too large, and with a constant matrix.
 TEST(a_tolerance_that_is_not_held_is_an_outcome)
 {
 #define CODED(NAME, KEYS)                                                                          \
@@ -193,7 +193,7 @@ static void load_operator(const bb_results *results, const char *name, double *o
     check_ok(bb_matrix_source_load(operator_of(results, name)->source, out));
 }
 
-// Y is what the matrix as it is held gives, and C_1 is C in fp16, by rows.
+// Y is the product with the stored matrix, and C_1 is C in fp16, scaled by rows.
 TEST(dumped_products_are_those_of_the_dumped_matrix)
 {
     static double held[ROWS * COLUMNS];
@@ -224,10 +224,10 @@ TEST(dumped_products_are_those_of_the_dumped_matrix)
     }
     assert_true(largest > 1e-5 && largest <= 0x1p-11);
     assert_string_equal(operator_of(results, "C_1")->source->unit, "m/K");
-    assert_string_equal(operator_of(results, "Y_1")->source->unit, "m/K"); // of pure numbers
+    assert_string_equal(operator_of(results, "Y_1")->source->unit, "m/K"); // unitless x
 }
 
-// Nothing is known of a format by a matrix of zeros, and nothing is wrong with it either.
+// A matrix of zeros is valid and has no error in any format.
 TEST(a_matrix_of_zeros_has_no_error)
 {
     autoptr(bb_results) results = run_in(0.0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CSV beside a result file: its name, and a group's columns to the last bit.
+// CSV sheet of a result file: its name, and the columns of a group to the last bit.
 #include "sim/output/results.h"
 #include "tests/sim/fixture.h"
 
@@ -39,7 +39,7 @@ TEST(columns_read_back)
                                                "0.3,nan,0.30000000000000004\n");
 }
 
-// An axis has 12 digits where they tell its steps apart, else more.
+// An axis is printed with 12 digits if these distinguish its steps, otherwise with more.
 TEST(steps_of_the_axis_stay_apart)
 {
     static const double value[] = {1.0, 2.0, 3.0};

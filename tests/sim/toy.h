@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A schema with a key of every kind, and an experiment of it whose run can be told to wait.
+// A schema with a key of every kind, and an experiment whose run can be made to wait.
 #ifndef BB_TESTS_SIM_TOY_H
 #define BB_TESTS_SIM_TOY_H
 
@@ -14,7 +14,7 @@ typedef struct toy_grid {
 
 typedef struct toy_record {
     const char *name;
-    toy_grid grid; ///< shorthand: columns
+    toy_grid grid; ///< shorthand for a grid: columns
     double weight;
     int device;
 } toy_record;
@@ -33,7 +33,7 @@ typedef struct toy_study {
     toy_grid grid;
     toy_grid extra; ///< optional
     bb_list records;
-    double wait_s; ///< how long the run takes
+    double wait_s; ///< duration of the run
 } toy_study;
 
 enum { TOY_WORDS = 3 };
