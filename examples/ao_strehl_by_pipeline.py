@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What each pipeline of an ao study costs in Strehl ratio, direction by direction, and the one of
-fewest bytes that keeps a loss.
+"""Strehl loss of each pipeline of an ao study in each direction, and the pipeline with the fewest
+bytes within a given loss.
 
     bitbudget run ao/quick -o quick.h5
     python3 examples/ao_strehl_by_pipeline.py quick.h5 [largest loss, 0.001]
@@ -28,7 +28,7 @@ def main():
         print(f"  target {target:g} at ({float(at.target_x_arcsec):g}, {float(at.target_y_arcsec):g})"
               f" arcsec: {', '.join(f'{s:.4f}' for s in strehl)}")
 
-    # Worst over directions and wavelengths; NaN of a pipeline that failed stays NaN.
+    # Worst over directions and wavelengths; NaN of a failed pipeline remains NaN.
     lost = results.strehl_by.isel(pipeline=0) - results.strehl_by
     worst = lost.max(("target", "wavelength"), skipna=False)
     for name in table.pipeline.values:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which pipelines of a sweep finish at every point, what each costs at worst and where, and a map of
-the loss over the first two swept keys.
+"""Pipelines of a sweep that succeed at every point, the worst loss of each with its point, and a
+map of the loss over the first two swept keys.
 
     bitbudget sweep sweeps/ao-conditions -o conditions.h5
     python3 examples/sweep_worst_by_pipeline.py conditions.h5 [loss dataset]
@@ -28,12 +28,12 @@ def main():
         if failed == values.size:
             print(f"  {name}: fails everywhere")
             continue
-        # Keys that vary together are coordinates of one axis: all of them say where the worst is.
+        # Keys that vary together are coordinates of one axis; print all of them.
         worst = values.isel(values.argmax(dim=swept))
         place = ", ".join(f"{key} {worst[key].values}" for key in worst.coords if "key" in worst[key].attrs)
         print(f"  {name}: fails at {failed} of {values.size}, at worst {float(worst):.3g} at {place}")
     if len(swept) >= 2:
-        # What is not shown is at its worst.
+        # The map shows the worst case over the remaining axes.
         name = table.pipeline.values[min(1, table.pipeline.size - 1)]
         shown = table[loss].sel(pipeline=name).max(dim=swept[2:])
         print(f"{name}, rows {swept[0]}, columns {swept[1]}:")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Where on the wafer a pipeline's overlay error lies: by field, by radius, and what a correction of
-the scanner would leave of it.
+"""Overlay error of a pipeline over the wafer: by field, by radius, and after correction by the
+scanner.
 
     bitbudget run wafer/quick -o quick.h5
     python3 examples/wafer_error_by_field.py quick.h5 [pipeline]
@@ -17,7 +17,7 @@ def main():
     table = xarray.open_dataset(path)
     results = xarray.open_dataset(path, group="results")
     study = xarray.open_dataset(path, group="study")
-    # Without a name: of those under 0.1 nm the one of fewest bytes.
+    # Default: the pipeline with the fewest bytes among those with an error below 0.1 nm.
     error = np.maximum(table.overlay_error_x_nm, table.overlay_error_y_nm)
     small = table.where((error < 0.1) & (table.status == "ok"), drop=True)
     name = sys.argv[2] if len(sys.argv) > 2 else str(small.pipeline[int(small.operator_bytes.argmin())].values)
@@ -33,7 +33,7 @@ def main():
         at = numerical.sel(field=field)
         print(f"  field {field:g} at ({float(at.field_x_mm):g}, {float(at.field_y_mm):g}) mm: {float(at):.3g}")
 
-    # The points carry their places: the length of the error, averaged over rings of the wafer.
+    # The points have coordinates: average the length of the error over rings of the wafer.
     off = one.displacement_nm - results.displacement_nm.isel(pipeline=0)
     length = np.hypot(off.sel(axis="x"), off.sel(axis="y"))
     radius = np.hypot(length.point_x_mm, length.point_y_mm).rename("radius_mm")

@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A map of the wafer for each pipeline: the numerical overlay error of every field, coloured.
+"""Wafer map of each pipeline: the numerical overlay error of every field in colour.
 
     bitbudget run wafer/whole-wafer --device cuda -o whole.h5
     python3 examples/wafer_error_map.py whole.h5 map.svg
 
-The error of a field is abs(mean) + 3 sigma of the length of what a pipeline's displacements differ
-by from the reference's, `field_m3s_nm` of /results. Each map goes from its least error (light) to its
-largest (dark).
+The error of a field is abs(mean) + 3 sigma of the length of the difference between the
+displacements of a pipeline and of the reference (`field_m3s_nm` of /results). The colours of each
+map range from its smallest error (light) to its largest (dark).
 """
 import sys
 
 import xarray
 
-SIDE = 150.0  # of a map, in units of the picture
+SIDE = 150.0  # of a map, in user units of the SVG
 COLUMNS = 4
 
 
 def shade(value, low, high):
-    """Light yellow to dark blue; print keeps the order."""
+    """Colour from light yellow to dark blue, ordered by brightness for greyscale print."""
     part = 0.5 if high == low else (value - low) / (high - low)
     light, dark = (255, 247, 188), (8, 48, 107)
     return "#%02x%02x%02x" % tuple(round(a + (b - a) * part) for a, b in zip(light, dark))

@@ -3,11 +3,11 @@
 # ---
 # SPDX-License-Identifier: Apache-2.0
 # %% [markdown]
-# # Three results, looked into
+# # A look at three results
 #
-# An instrument of adaptive optics, a wafer under an EUV scanner, and a sweep as a cluster leaves it.
-# Needs `bitbudget` in `PATH` and xarray with netCDF4 or h5netcdf; the first cell computes the files
-# in this folder, in a minute on two cores. It is a script too: `python3 walk_through.py`.
+# An adaptive-optics instrument, a wafer in an EUV scanner, and a sweep like one from a cluster.
+# Needs `bitbudget` in `PATH` and xarray with netCDF4 or h5netcdf. The first cell computes the files
+# in this folder, in a minute on two cores. Also runs as a script: `python3 walk_through.py`.
 
 # %%
 import pathlib
@@ -29,7 +29,7 @@ for file, command in COMMANDS.items():
 # %% [markdown]
 # ## A telescope
 #
-# The root of a file is its result table: a dataset over `pipeline`, which pandas shows as it is.
+# The root group of a file is its result table, indexed by `pipeline`, which pandas prints directly.
 
 # %%
 table = xarray.open_dataset("ao.h5")
@@ -37,8 +37,8 @@ columns = ["status", "strehl", "strehl_loss", "residual_rms_nm", "operator_bytes
 print(table[columns].to_dataframe().to_string())
 
 # %% [markdown]
-# Everything by direction and wavelength is in the group `results`; targets carry their directions.
-# Who loses most, and where?
+# Results by direction and wavelength are in the group `results`, with the coordinates of targets.
+# Which pipeline loses most Strehl, and in which direction?
 
 # %%
 results = xarray.open_dataset("ao.h5", group="results")
@@ -49,7 +49,7 @@ print(f"{str(worst.pipeline.values)} loses {float(worst):.2g} of Strehl ratio at
       f" and {float(worst.wavelength):g} um")
 
 # %% [markdown]
-# The study is there as numbers, in the group `study`, with units: no YAML to read.
+# The group `study` contains the configuration as numbers with units, so no YAML has to be parsed.
 
 # %%
 study = xarray.open_dataset("ao.h5", group="study")
@@ -59,7 +59,7 @@ stars = study[["guide_star_kind", "guide_star_x_arcsec", "guide_star_y_arcsec"]]
 print(stars.to_dataframe().to_string())
 
 # %% [markdown]
-# The point spread has its scale in mas: the width at half maximum, by the row through the middle.
+# The point-spread function has coordinates in mas. Its full width at half maximum in the central row:
 
 # %%
 row = results.psf.sel(pipeline="reference", psf_y=0)
@@ -71,7 +71,7 @@ print(f"FWHM {float(results.fwhm_by_mas[0, 0, 0]):.1f} mas; {half.size} pixels o
 # %% [markdown]
 # ## A wafer
 #
-# What storage costs in overlay, against its bytes. The unscaled fp16 underflows, and loses the
+# Overlay error of each storage format against its bytes. Unscaled fp16 underflows and loses the
 # whole correction.
 
 # %%
@@ -82,7 +82,7 @@ for name in wafer.pipeline.values:
           f" {float(error.sel(pipeline=name)):10.3g} nm")
 
 # %% [markdown]
-# Points know where they are. The error vectors of one pipeline, with the place of the longest:
+# Points have coordinates. The error vectors of one pipeline, and the position of the longest:
 
 # %%
 off = wafer.displacement_nm.sel(pipeline="bfp8") - wafer.displacement_nm.sel(pipeline="reference")
@@ -92,7 +92,7 @@ print(f"longest {float(peak):.3g} nm at ({float(peak.point_x_mm):.1f}, {float(pe
       f" in field {float(peak.point_field):g}, mean {float(length.mean()):.3g} nm")
 
 # %% [markdown]
-# How much of it a scanner takes out with a model of ten parameters:
+# Share of this error that a scanner corrects with models of up to ten parameters:
 
 # %%
 share = wafer.variance_removed.sel(pipeline="bfp8", error="numerical")
@@ -102,8 +102,8 @@ for model in share.model.values[1:]:
 # %% [markdown]
 # ## A sweep
 #
-# `bitbudget sweep` and, on a cluster, `sweep submit` and `sweep collect` leave one file. Its axes are
-# the swept keys; the group `study` has what was not swept.
+# `bitbudget sweep` and, on a cluster, `sweep submit` and `sweep collect` write a single file. Its axes
+# are the swept keys; the group `study` contains the other keys.
 
 # %%
 doses = xarray.open_dataset("doses.h5")
@@ -114,9 +114,9 @@ loss = doses.overlay_error_x_nm
 print(loss.sel(pipeline=["fp32-acc64", "fp16", "bfp8"]).to_pandas().to_string())
 
 # %% [markdown]
-# Heating is linear in the dose, and the response that storage rounds does not know it: the error is
-# in proportion to the dose. In `fp32-acc64`, fp32 but for its sums, roundings of inputs and products count
-# as much, and it is not.
+# Heating is linear in the dose, and the rounded response does not depend on it, so the error of
+# storage is proportional to the dose. In `fp32-acc64` (fp32 with fp64 sums) the rounding of inputs and
+# products matters as much, and the error is not proportional.
 
 # %%
 for name in ("bfp8", "fp32-acc64"):
@@ -124,7 +124,7 @@ for name in ("bfp8", "fp32-acc64"):
     print(f"{name}: {float(slope.min()):.3g} to {float(slope.max()):.3g} nm for a mJ/cm2")
 
 # %% [markdown]
-# `statistics` has a row a choice: what `bitbudget show doses.h5` prints.
+# `statistics` has one row per choice, as printed by `bitbudget show doses.h5`.
 
 # %%
 choices = xarray.open_dataset("doses.h5", group="statistics")

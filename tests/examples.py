@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs every page and script of examples/ as a user does: examples.py PROGRAM SOURCE FOLDER.
 
-The walk through three results computes them by its own commands; the scripts read what it made. What
-they print is held to what the program says of the same files, and all files are then opened by
-tests/readers.py, group by group.
+The walk-through computes its three results itself; the scripts read them. Their output is compared
+with the program's own summary of the same files. tests/readers.py then opens every group of all
+files.
 """
 import json
 import os
@@ -50,7 +50,7 @@ sweep:
 
 
 def call(*command):
-    """What a command prints; it must succeed."""
+    """Runs a command, which must succeed, and returns its output."""
     done = subprocess.run([str(word) for word in command], cwd=FOLDER, env=ENVIRONMENT, text=True,
                           capture_output=True, check=False)
     assert done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}"
@@ -63,7 +63,7 @@ def example(name, *arguments):
 
 
 def answer(file, *options):
-    """The sentence that the program says of a file."""
+    """The program's summary sentence of a file."""
     return json.loads(call(PROGRAM, "show", file, "--format", "json", *options))["files"][0]["answer"]
 
 
@@ -80,7 +80,7 @@ def word(pattern, text):
 
 
 def close(got, expected, digits=3):
-    """Whether a printed number is the other, rounded."""
+    """Checks that two numbers agree to the given number of digits."""
     assert abs(got - expected) <= 10.0 ** (1 - digits) * abs(expected), (got, expected)
 
 
@@ -96,7 +96,7 @@ def walk_through():
     assert len(re.findall(r"^(reference|sp|tf32|bf16|hp1|hp2|hp2-band-3|hp3-band-3) ", text, re.M)) >= 8
     saying = answer("ao.h5")
     close(number(r"reference +ok +([0-9.]+)", text), number(r"Strehl ratio ([0-9.]+)", saying))
-    # The image's width is that of its pixels.
+    # The half-maximum width must agree with that of the pixels.
     width = number(r"FWHM ([0-9.]+) mas", text)
     pixels = number(r"mas; ([0-9]+) pixels", text) * number(r"pixels of ([0-9.]+) mas", text)
     assert 0.5 * width < pixels < 1.5 * width, text
@@ -104,7 +104,7 @@ def walk_through():
     saying = answer("doses.h5", "--max-loss", "0.1")
     assert f"at every condition: {best}," in saying, saying
     close(number(r"every dose: .* at worst ([0-9.e-]+) nm", text), number(r"at worst ([0-9.e-]+)", saying), 2)
-    # Storage alone: as many times the error as the dose.
+    # The loss of storage alone is proportional to the dose, so the printed ratio is constant.
     low, high = re.search(r"bfp8: ([0-9.e-]+) to ([0-9.e-]+) nm", text).groups()
     close(float(low), float(high), 2)
 
@@ -125,13 +125,13 @@ def wafer_error():
     largest = max(float(data.overlay_error_x_nm), float(data.overlay_error_y_nm))
     close(number(r"overlay error ([0-9.e-]+) nm", text), largest)
     assert "30 mJ/cm2, mesh of 4 mm, pipeline bfp8" in text, text
-    # Three fields at the edge, as the study exposes them.
+    # Three edge fields, those that the study exposes.
     assert len(re.findall(r"^  field (6|8|14) at \(", text, re.M)) == 3, text
     raw = [float(n) for n in re.search(r"  raw: (\S+), (\S+)", text).groups()]
     assert abs(max(raw) - largest) <= 0.5 * largest, (raw, largest)
     rings = [float(n) for n in re.findall(r" mm: ([0-9.e-]+)$", text, re.M)][3:]
     assert rings and 0.0 < max(rings) < largest, text
-    # Without a name it is the one that the program chooses.
+    # Without an argument the script must select the same pipeline as the program.
     best = word(r"Fewest bytes within [^:]*: (\S+) \(", answer("wafer.h5", "--max-loss", "0.1"))
     text = example("wafer_error_by_field.py", "wafer.h5")
     assert f"pipeline {best}:" in text, text
@@ -153,7 +153,7 @@ def sweep_worst():
     assert "5 points: 5 done" in text, text
     data = xarray.open_dataset(FOLDER / "doses.h5").overlay_error_x_nm.sel(pipeline="bfp8")
     close(number(r"bfp8: fails at 0 of 5, at worst (\S+) at dose_mj_per_cm2 60", text), float(data.max()))
-    # Over two keys there is a map, whose small losses have their digits.
+    # A sweep over two keys prints a map, in which small losses keep their digits.
     (FOLDER / "nights.yaml").write_text(NIGHTS, encoding="utf-8")
     call(PROGRAM, "sweep", "nights.yaml", "-o", "nights.h5", "-q")
     text = example("sweep_worst_by_pipeline.py", "nights.h5")
@@ -177,7 +177,7 @@ def main():
              "wafer_error_map.py", "sweep_worst_by_pipeline.py"}
     lone = {path.name for path in (SOURCE / "examples").glob("*.py")} - known
     assert not lone, f"not run: {lone}"
-    # Files that the small studies make have what the quick ones do not: operators, a product.
+    # The small studies have groups that the quick ones lack: operators, and a product.
     small = SOURCE / "tests" / "configs" / "small"
     call(PROGRAM, "run", small / "ao.yaml", "-q", "-o", "small.h5", "--dump", "R,pupil", "images=all")
     call(PROGRAM, "run", small / "wafer.yaml", "-q", "-o", "rows.h5", "--dump", "rows")

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions of the CPU's kernels against a baseline: instructions.py BENCH PROGRAM BASELINE [--record]
+"""Instruction counts of the CPU kernels against a baseline: instructions.py BENCH PROGRAM BASELINE
+[--record]
 
-Each row of the baseline is a benchmark at the sizes of a test, on one thread under callgrind: the mean
-instructions of a call of `function` with all that it calls. Valgrind's processor has AVX2, OpenBLAS takes the kernels of
-Haswell, so that the counts depend on the program and its compiler alone. Exit 1: a row needs over 3 % more
-than the baseline. --record writes the baseline anew. Exit 77: skipped, where valgrind is missing or the
-compiler is another one than the baseline's; counts are printed then.
+Each row of the baseline is a benchmark at test size, on one thread under callgrind: the mean
+instructions of a call of `function`, including its callees. Valgrind emulates AVX2 and OpenBLAS
+uses its Haswell kernels, so that the counts depend only on the program and its compiler. --record
+rewrites the baseline. Exit 1: a row needs over 3 % more than the baseline. Exit 77: skipped,
+because valgrind is missing or the compiler differs from that of the baseline; the counts are still
+printed.
 """
 import os
 import pathlib
@@ -27,7 +29,7 @@ def compiler_of(program):
 
 
 def instructions_of(profile, function):
-    """(calls, instructions with all callees) of a function in a callgrind file."""
+    """(calls, instructions including callees) of a function in a callgrind file."""
     names, callee, calls, total, counting = {}, None, 0, 0, False
     for line in profile.splitlines():
         if match := re.match(r"c?fn=\((\d+)\)(?: (.*))?", line):
@@ -44,7 +46,7 @@ def instructions_of(profile, function):
 
 
 def groups_of(rows):
-    """Rows by process: none has a function twice."""
+    """Groups rows by process, so that no process runs a function twice."""
     groups = []
     for row in rows:
         free = [group for group in groups if all(one["function"] != row["function"] for one in group)]
@@ -56,7 +58,7 @@ def groups_of(rows):
 
 
 def measure(program, group, folder):
-    """Instructions of a call by name of the row."""
+    """Instructions per call by row name."""
     profile = pathlib.Path(folder, "profile")
     command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", program,
                *(row["name"] for row in group), "--quick", "--threads", "1", "--device", "cpu", "-q", "--force", "-o", f"{folder}/bench.h5"]

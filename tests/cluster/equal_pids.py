@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of runs whose processes have equal numbers, at once in one folder, as in containers.
+"""Concurrent runs in one folder whose processes have equal ids, as in containers.
 
     equal_pids.py BITBUDGET FOLDER
 

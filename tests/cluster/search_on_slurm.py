@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A search that chains its generations on a real Slurm gives the answer of a local one.
+"""A search that chains its generations on a real Slurm gives the same result as a local search.
 
     search_on_slurm.py BITBUDGET FOLDER
 
-Its folder's name has a blank, quotes and a sign of percent, its options name a partition that the
-jobs after the arrays have to stay in, and its elements more memory than the script asks for.
-Exit 77: skipped.
+The folder name contains a space, quotes and a percent sign. The options name a partition that the
+jobs after the arrays must use too, and the elements need more memory than the script requests. Exit
+77: skipped.
 """
 import os
 import shutil

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Shards of a sweep by GNU parallel, and by the numbers that arrays of PBS and HyperQueue set, give
-what one local run does.
+"""Shards of a sweep by GNU parallel, and by the array indices of PBS and HyperQueue, give the same
+results as a single local run.
 
     shards_by_parallel.py BITBUDGET FOLDER
 

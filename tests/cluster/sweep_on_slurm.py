@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep of 200 points in 4 shards on a real Slurm, under faults, gives what a local one does.
+"""A sweep of 200 points in 4 shards on a real Slurm, with faults, gives the same results as a local
+sweep.
 
     sweep_on_slurm.py BITBUDGET FOLDER
 
-Faults: an element killed by signal 9, requeued, ended by TERM, preempted, a shard with two writers,
-a disk that is full, and a node whose daemons are gone while their job runs on. Exit 77: skipped.
+Faults: an element is killed by signal 9, requeued, terminated by TERM and preempted; a shard has
+two writers; a disk is full; a node loses its daemons while its job continues. Exit 77: skipped.
 """
 import json
 import os
@@ -59,7 +60,7 @@ def element_state(job, element):
 
 
 def processes(folder, element):
-    """Leading processes of an element: those that run its shard and whose parents do not."""
+    """Leading processes of an element: they run its shard, and their parents do not."""
     found = {}
     for name in os.listdir("/proc"):
         try:
@@ -75,7 +76,7 @@ def processes(folder, element):
 
 
 def start_now(job, element):
-    """Slurm holds what it requeues for two minutes."""
+    """Starts a requeued element immediately, because Slurm delays it by two minutes."""
     wait_for(f"element {element} to be requeued",
              lambda: element_state(job, element)[0] in ("PENDING", "RUNNING", "COMPLETED"))
     call("scontrol", "update", f"JobId={job}_{element}", "StartTime=now", check=False)
@@ -111,7 +112,7 @@ def compare(one, other):
 
 
 def kill_node(node, slurm):
-    """The daemon and the step daemon of a node die; what they started runs on."""
+    """Kills the daemon and the step daemons of a node; the processes that they started continue."""
     with open(f"{slurm}/slurmd.{node}.pid") as file:
         victims = [int(file.read())]
     for name in os.listdir("/proc"):
@@ -135,34 +136,35 @@ def faults(program, folder, slurm):
     job = submitted.split()[1].rstrip(":")
     for element in range(1, SHARDS + 1):
         wait_for(f"element {element}", lambda: processes(folder, element))
-    # A second writer of shard 3 all along.
+    # A second writer of shard 3 for the whole test.
     twin = subprocess.Popen([program, "sweep", "run", folder, "--shard", f"3/{SHARDS}", "-q"])
     time.sleep(0.3)
     hosts = {e: element_state(job, e)[1] for e in range(1, SHARDS + 1)}
     # Element 1: killed by signal 9.
     for pid in processes(folder, 1):
         os.kill(pid, signal.SIGKILL)
-    # Element 2: its node's daemons die, Slurm takes it elsewhere while the orphan runs on.
+    # Element 2: the daemons of its node die. Slurm restarts it on another node while the orphan
+    # continues.
     orphans = processes(folder, 2)
     killed = kill_node(hosts[2], slurm)
     assert killed == 2 and orphans, (killed, orphans)
     call("scontrol", "update", f"NodeName={hosts[2]}", "State=DOWN", "Reason=test")
     assert all(os.path.exists(f"/proc/{pid}") for pid in orphans), "no orphan runs on"
     start_now(job, 2)
-    # Element 3: TERM.
+    # Element 3: terminated by TERM.
     call("scancel", "--batch", "--signal=TERM", f"{job}_3")
-    # Element 4: an urgent job takes its node.
+    # Element 4: preempted by an urgent job.
     call("sbatch", "-p", "urgent", "-w", hosts[4], "--mem=0", "-o", "/dev/null",
          "--wrap", "sleep 0.5")
     wait_for("preemption", lambda: element_state(job, 4)[0] != "RUNNING")
     start_now(job, 4)
-    # A shard on a full disk: files of at most 16 blocks of 1024 bytes.
+    # A shard on a full disk: the file size limit is 16 blocks of 1024 bytes.
     limited = subprocess.run(
         ["bash", "-c", f"ulimit -f 16; exec '{program}' sweep run '{folder}' --shard 1/{SHARDS} -q"],
         capture_output=True, text=True)
     assert limited.returncode not in (0, -signal.SIGXFSZ), limited
     assert "cannot write" in limited.stderr, limited
-    # Element 4 once more, requeued by hand where it runs or has run.
+    # Element 4 again: requeued by hand while it runs or after it.
     wait_for("element 4 again", lambda: element_state(job, 4)[0] in ("RUNNING", "COMPLETED"))
     wait_for("a requeue", lambda: subprocess.run(
         ["scontrol", "requeue", f"{job}_4"], stderr=subprocess.DEVNULL).returncode == 0)
@@ -174,7 +176,7 @@ def faults(program, folder, slurm):
 
 
 def points_of(folder, shard):
-    """Points of a shard that the files named after it have."""
+    """Number of points in the files of a shard."""
     points = set()
     for name in os.listdir(folder):
         if name.split(".")[0] == shard:
@@ -188,7 +190,7 @@ def wait_until_idle():
 
 
 def begin_in_folder(plan, rows, columns):
-    """Enters an empty folder with a plan and its matrix, where a Slurm can be started."""
+    """Enters a new folder with a plan and its matrix; skips the test if no Slurm can be started."""
     program, folder = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     if shutil.which("sbatch") is None or shutil.which("slurmctld") is None:
         skip("no Slurm here; ./setup test-full installs it")
@@ -233,11 +235,11 @@ def main():
         print(call(program, "sweep", "status", shared).splitlines()[0])
     finally:
         call(f"{HERE}/private_slurm", "stop", slurm, check=False)
-    # The names say which restart wrote: SHARD.JOB.RESTART.RANDOM.jsonl.
+    # File names include the restart that wrote them: SHARD.JOB.RESTART.RANDOM.jsonl.
     names = [name.split(".") for name in os.listdir(f"{shared}/shards")]
     for element in ("2", "4"):
         restarted = any(name[0] == element and name[2] != "0" for name in names)
-        # One that the fault found at its last points leaves a restart nothing to write.
+        # A fault at the last points of an element leaves nothing for the restart to write.
         assert restarted or points_of(f"{shared}/shards", element) == POINTS // SHARDS, names
     assert any(name[0] == "3" and name[1] == "local" for name in names), names
     datasets = compare("local.h5", f"{shared}/all.h5")

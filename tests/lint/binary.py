@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Holds the built program to how it has to be linked and compiled.
+"""Check how the built program is linked and compiled.
 
 usage: binary.py PROGRAM [--plain]
 
-No empty, relative or $ORIGIN entry in the path to libraries (an empty one is the working folder), every
-symbol bound before main, tables read-only after it, position-independent, stack not executable and
-protected; calls of the C library checked (_FORTIFY_SOURCE), unless --plain: a build without optimisation
-or with sanitizers.
+The library path has no empty, relative or $ORIGIN entry (an empty entry means the working folder).
+Symbols are bound before main, after which relocation tables are read-only. The program is
+position-independent, its stack is not executable and is protected. Calls of the C library are
+checked (_FORTIFY_SOURCE), unless --plain marks a build without optimisation or with sanitizers.
 """
 import re
 import subprocess

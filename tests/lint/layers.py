@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-# Room: other rooms that it and all rooms inside it may include. The default is EXPERIMENT.
+# Room: other rooms that it and all rooms inside it may include. EXPERIMENT is the default.
 EDGES = {
     "precision": {"core"},
     "physics": {"core"},
@@ -46,10 +46,10 @@ EDGES = {
     "sim/sweep": {"sim/config", "sim/input", "sim/output", "sim/pipelines", "sim/run"},
     "sim/cli": {"sim/config", "sim/input", "sim/kernels", "sim/output", "sim/pipelines", "sim/report", "sim/run", "sim/sweep"},
 }
-# Rooms without an entry are those of experiments in sim/.
+# Rooms without an entry belong to experiments in sim/.
 EXPERIMENT = {"sim/config", "sim/input", "sim/kernels", "sim/output", "sim/pipelines", "sim/realtime", "sim/run"}
 LAYERS = ("core", "precision", "physics", "solvers", "sim", "bench", "tests")
-# Headers of libraries that only sim/ uses, and tests that write or compare files directly.
+# Library headers that only sim/ and tests that write or compare files directly may include.
 FILE_LIBRARIES = ("yaml.h", "hdf5.h", "hdf5_hl.h")
 MAY_USE_FILES = ("sim/", "tests/sim/", "tests/fuzz/")
 # Forbidden words of each layer, in code and comments.
@@ -66,7 +66,7 @@ VENDOR_WORDS = re.compile(
 VENDOR_FILES = re.compile(r"^core/device/|_cuda\.|\.cl$|^tests/")
 COMMENT_OR_STRING = re.compile(r'//.*|"(?:\\.|[^"\\])*"')
 # Datasets are declared in tables (sim/output/output_table.h). A collection repeats the declared
-# datasets of its points over more axes, so its file may add them.
+# datasets of its points along more axes, so its file may add them.
 DATASET_CALL = re.compile(r"\bbb_results_(values|measured|texts|axis|text_axis)\(")
 MAY_ADD_DATASETS = ("sim/output/", "sim/sweep/collection_file.c", "tests/")
 PROCESS_START = re.compile(r"\b(posix_spawnp?|v?fork|exec[vl]\w*|system|popen)\(")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Check names of public functions: names.py [ROOT]
 
-The name starts with the name of its file or with a type declared in the same folder or the one
-above it.
+A name must start with the name of its file or with a type declared in the same folder or its
+parent.
 """
 import collections
 import pathlib

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Holds the page of result files to the program: outputs.py PROGRAM BENCH PAGE [--write].
+"""Compare the page of result files with the program: outputs.py PROGRAM BENCH PAGE [--write].
 
-Every table that `PROGRAM outputs --list` and `BENCH --datasets` print is the page's table of the same heading and place
-under it, to the letter, with the sentence above it; and every table of datasets in the page is
-printed. With --write the tables are put into the page first, in the place of those that are there.
+Every table printed by `PROGRAM outputs --list` and `BENCH --datasets` must be in the page, with the
+same text, heading, position under the heading and preceding sentence; the page must have no other
+tables of datasets. --write first replaces the tables in the page.
 """
 import itertools
 import pathlib
@@ -15,7 +15,7 @@ HEADER = "| dataset | dimensions | unit | meaning |"
 
 
 class Table:
-    """Rows of a table of datasets, with the prose between it and what stands before it."""
+    """Rows of a table of datasets and the prose before it."""
 
     def __init__(self, title, first, prose):
         self.title, self.first, self.rows = title, first, []
@@ -23,7 +23,7 @@ class Table:
 
 
 def tables_of(lines):
-    """(heading, which one under it): Table, of lines of Markdown."""
+    """Maps (heading, index under it) to the Table, from lines of Markdown."""
     found, title, prose = {}, "", []
     for number, line in enumerate(lines):
         if line.startswith("## "):

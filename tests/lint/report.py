@@ -13,13 +13,13 @@ import sys
 
 LAYERS = ("core", "precision", "physics", "solvers", "sim", "bench")
 SOURCES = {".c", ".h", ".cu", ".cuh", ".cl"}
-MAX_FUNCTIONS = 60  # the aim for the public functions of a room
+MAX_FUNCTIONS = 60  # target for the number of public functions of a room
 LONGEST = 20
 COMMENT_OR_STRING = re.compile(
     r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//(?:\\\n|[^\n])*|/\*.*?\*/', re.DOTALL)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 NAME = re.compile(r"\bbb_\w+")
-# A declaration or definition at file scope, up to its parameters; then ; or {.
+# A declaration or definition at file scope up to its parameters, followed by ; or {.
 HEAD = re.compile(r'^(?!typedef\b)[A-Za-z_][\w\s*"]*?\b(bb_\w+)\(', re.MULTILINE)
 HEAD_END = re.compile(r"[;{]")
 
@@ -100,7 +100,7 @@ def print_callers(functions, sources, tests):
 
 
 def main():
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # report.py | head
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as in report.py | head
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     sources, tests = read_sources(root, LAYERS), read_sources(root, ["tests"])
     functions = {function: name for name, source in sources.items() if name.endswith(".h")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster tutorial, typed on a Slurm of its own: cluster.py PAGE.md PROGRAM FOLDER
+"""Types the cluster tutorial on a private Slurm: cluster.py PAGE.md PROGRAM FOLDER
 
-Exit 77: skipped, as this machine has no Slurm, or the caller is not root.
+Exit 77: skipped, because this machine has no Slurm or the caller is not root.
 """
 import os
 import pathlib
