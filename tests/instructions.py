@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Instruction counts of the CPU kernels against a baseline: instructions.py BENCH PROGRAM BASELINE
-[--record]
+"""Instruction counts of the CPU kernels against a baseline: instructions.py BENCH PROGRAM BASELINE [--record]
 
 Each row of the baseline is a benchmark at test size, on one thread under callgrind: the mean
 instructions of a call of `function`, including its callees. Valgrind emulates AVX2 and OpenBLAS

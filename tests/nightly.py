@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long searches try every fourth case, and all of them where BB_TEST_NIGHTLY is set (tests/nightly)."""
+"""Long searches run every fourth case, or all cases if BB_TEST_NIGHTLY is set (tests/nightly)."""
 import os
 
 STRIDE = 4

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Opens every group of result files with xarray by both engines, with netCDF4 itself and with ncdump:
+"""Opens every group of result files with both xarray engines, with netCDF4 and with ncdump:
 readers.py FILE.h5 ...
 
-All must see the same datasets with the same values; every number has a unit and a name, and what
-says where items stand is a coordinate.
+All must find the same datasets with the same values. Every number has a unit and a name, and
+positions are coordinates.
 """
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ import netCDF4
 import numpy
 import xarray
 
-# Coordinates of a group that are no axes, where the group has their axis.
+# Coordinates that are not axes, required in groups that have the given axis.
 COORDINATES = {
     ("results", "point"): {"point_x_mm", "point_y_mm", "point_field"},
     ("results", "field"): {"field_x_mm", "field_y_mm"},
@@ -34,7 +34,7 @@ def groups_of(path):
 
 
 def is_same(one, other):
-    """Values to the bit, NaN included, with their axes."""
+    """Whether values, including NaN, and axes agree exactly."""
     if one.dims != other.dims or one.dtype.kind != other.dtype.kind:
         return False
     if one.dtype.kind == "f":
@@ -43,7 +43,7 @@ def is_same(one, other):
 
 
 def check_group(path, group):
-    """How many datasets xarray sees, by both engines alike."""
+    """Names of the datasets found by both xarray engines, which must agree."""
     place = f"{path}/{group}"
     with xarray.open_dataset(path, engine="netcdf4", group=group or None) as one, \
             xarray.open_dataset(path, engine="h5netcdf", group=group or None) as other:
@@ -62,7 +62,7 @@ def check_group(path, group):
 
 
 def check_study(path):
-    """The study in one line, as numbers."""
+    """Checks the group `study` against the resolved configuration."""
     study = xarray.open_dataset(path, group="study")
     kind = str(study.experiment.values)
     key = {"ao": "telescope_diameter_m", "wafer": "scan_dose_mj_per_cm2", "product": "vectors"}[kind]

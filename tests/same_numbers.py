@@ -93,13 +93,13 @@ def overrides(study, options):
     if options.full:
         return []
     words = next((words for pattern, words in REDUCED.items() if fnmatch.fnmatch(study, pattern)), [])
-    # CUDA factors in tiles of a multiple of 128.
+    # On CUDA the tile of a factorization must be a multiple of 128.
     factors_on_cuda = options.device == "cuda" and fnmatch.fnmatch(study, "*ao[-/]*")
     return [*words, "solver.tile=128"] if factors_on_cuda else words
 
 
 def run(program, study, words, file, options, seconds):
-    """Writes the results to a file. Returns None, or the reason why there are none."""
+    """Runs a study and writes its results. Returns None, or the reason for a failure."""
     config = study_file(program, study)
     if not config.is_file():
         return "no such study"
@@ -116,7 +116,7 @@ def run(program, study, words, file, options, seconds):
 
 
 def reason(stderr):
-    """The first problem; the last line only counts problems."""
+    """The first problem; the last line is only a count."""
     return next((line for line in stderr.splitlines() if line and " warning: " not in line), "no message")
 
 
@@ -142,7 +142,7 @@ def reproducible(file):
 
 
 def is_link(root, name):
-    """Whether the root only shows a dataset of /results."""
+    """Whether a dataset of the root is a link to one of /results."""
     return name in root.get("results", {}) and root[name] == root["results"][name]
 
 
@@ -156,7 +156,7 @@ def load_map(path):
 
 
 def mapped(name, pairs):
-    """The path after, or None where the map says that it is gone."""
+    """The path in AFTER, or None if the map removes it."""
     for old, new in pairs:
         if name == old or name.startswith(old + "/"):
             return None if new == "-" else new + name[len(old):]
@@ -183,7 +183,7 @@ def differences(before, after, pairs):
 
 
 def compare(study, options):
-    """One study: its state and what there is to say about it."""
+    """Compares one study: its state and a description."""
     old, new = study.split("=")[0], study.split("=")[-1]
     words = overrides(new, options)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs what a page of the manual tells its reader to type, and holds what the page shows to what comes.
+"""Runs the commands of a manual page and compares their output with that shown in the page.
 
     console.py PAGE.md PROGRAM FOLDER [--update]
 
 In the page, in order:
 
-- a block ```LANGUAGE NAME is a file that the reader writes: it is put into FOLDER/NAME;
-- a block ```console has lines `$ command` (a `\\` at the end goes on, as in a shell) and below each
-  what it prints, both streams. A line `...` stands for any lines, `...` within a line for any text;
-  a number before a unit of time is any number, another one that is no whole number may differ by
-  2 %, as processors round in their own ways, and by a factor of 100 below 1e-6, where it is made of
-  roundings. Of counts K/N, as of points that failed, K may differ by a tenth of N: what is near its
-  edge falls by its roundings; but none stays none, and all all.
+- a block ```LANGUAGE NAME is a file that the reader writes; it is stored as FOLDER/NAME;
+- a block ```console has lines `$ command` (a `\` at the end continues the line, as in a shell),
+  each followed by its output from both streams. A line `...` matches any lines, `...` within a
+  line any text. A number before a unit of time matches any number. Numbers that are not integers
+  may differ by 2 %, as rounding differs between processors, or by a factor of 100 below 1e-6,
+  where rounding dominates. In counts K/N, such as failed points, K may differ by a tenth of N,
+  because rounding decides borderline cases; but none must stay none, and all must stay all.
 
-GPUs are hidden, whose numbers are not a processor's, and BLAS has one thread, as in all tests.
+GPUs are hidden, because their numbers differ from those of a processor, and BLAS uses one thread,
+as in all tests.
 
-A command that does not end with 0 is a failure. With --update outputs that do not hold are replaced
-in the page, to be read before they are committed. Exit 1: the page does not hold, with what differs.
+A command with an exit code other than 0 is a failure. --update replaces outputs that differ in the
+page; read them before committing. Exit 1: the page differs, with the differences printed.
 """
 import os
 import pathlib
@@ -35,14 +36,14 @@ ROUNDING, SHARE, FACTOR, EDGE = 1e-6, 0.02, 100.0, 0.1
 
 
 class Step:
-    """A command of the page with what the page says that it prints."""
+    """A command of the page with its output shown there."""
 
     def __init__(self, line, command):
         self.line, self.command, self.shown = line, command, []
 
 
 class Block:
-    """A block of the page: a file that is written, or steps; [first, last) are its lines inside."""
+    """A block of the page: a file to write, or steps; [first, last) is the range of its lines."""
 
     def __init__(self, language, name, first):
         self.language, self.name, self.first, self.last = language, name, first, first
@@ -50,7 +51,7 @@ class Block:
 
 
 def blocks_of(text):
-    """Blocks that are written or run, in the page's order."""
+    """Blocks to write or run, in page order."""
     found, block = [], None
     for number, line in enumerate(text.splitlines()):
         fence = FENCE.match(line)
@@ -95,7 +96,7 @@ def same_number(one, other):
 
 
 def same_counts(shown, printed):
-    """Whether the counts K/N of two lines agree, and the lines with them left out."""
+    """Whether the counts K/N of two lines agree, and both lines without their counts."""
     one, other = COUNT.findall(shown), COUNT.findall(printed)
     close = len(one) == len(other) and all(
         n == m and (j == k or (0 < int(j) < int(n) and 0 < int(k) < int(n)
@@ -105,7 +106,7 @@ def same_counts(shown, printed):
 
 
 def pattern_of(line):
-    """A line of the page as an expression whose groups are its numbers, and these numbers."""
+    """Regular expression of a line of the page whose groups are its numbers, and these numbers."""
     pattern, numbers = "", []
     for piece in re.split(r"(\.\.\.)", " ".join(TIME.sub("<time>", line).split())):
         if piece == "...":
@@ -130,8 +131,8 @@ def same_line(shown, printed):
 
 
 def same_lines(shown, printed):
-    """Whether the lines of the page, with `...` among them, are what was printed."""
-    reach = {0}  # how many printed lines what stands above may have taken
+    """Whether the lines of the page, which may include `...`, match the output."""
+    reach = {0}  # possible numbers of output lines matched so far
     for line in shown:
         if line.strip() == "...":
             reach = set(range(min(reach), len(printed) + 1))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds that links lead somewhere.
+"""Checks that links have valid targets.
 
-    links.py SOURCE         relative links and anchors of all pages of Markdown that are read
-    links.py --html FOLDER  those of rendered pages, which load nothing from elsewhere
+    links.py SOURCE         relative links and anchors of all Markdown pages
+    links.py --html FOLDER  those of rendered pages, which must load nothing from other hosts
 """
 import html.parser
 import pathlib
@@ -16,7 +16,7 @@ LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
 
 
 def without_code(text):
-    """The text with what stands in blocks and spans of code left out, line for line."""
+    """Lines of the text without code blocks and code spans."""
     lines, inside = [], False
     for line in text.splitlines():
         fence = line.lstrip().startswith("```")
@@ -26,7 +26,7 @@ def without_code(text):
 
 
 def anchors_of(text):
-    """The names that GitHub, and pandoc after it, give the headings of a page."""
+    """Anchors that GitHub and pandoc generate for the headings of a page."""
     found, inside = set(), False
     for line in text.splitlines():
         inside ^= line.lstrip().startswith("```")
@@ -65,7 +65,7 @@ def faults_of_source(source):
 
 
 class Page(html.parser.HTMLParser):
-    """Names and links of a page, and what it loads."""
+    """Anchors and links of a page, and the resources that it loads."""
 
     def __init__(self, text):
         super().__init__()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of first-results.md are what its commands make: pictures.py SOURCE PROGRAM FOLDER [--write]
+"""Compares the pictures of first-results.md with a new run: pictures.py SOURCE PROGRAM FOLDER [--write]
 
-The commands of the blocks that plot are typed in FOLDER, and each picture is compared with the one that
-docs/pictures keeps: the same marks and texts at the same places, to a sixtieth of the page. Its
-small print may have another day, version and digest. BLAS takes the instructions that every x86-64
-has: which conditions lose definiteness under tf32 is a matter of the last rounding, and differs by
-processor. With --write those that differ are put in the place of those that are kept.
+The commands of plotting blocks run in FOLDER, and each picture is compared with that of
+docs/pictures: same marks and texts at the same positions, to a sixtieth of the page width. Date,
+version and digest in the small print may differ. BLAS uses the instructions common to all x86-64
+processors, because the last rounding decides which conditions lose definiteness under tf32. --write
+replaces the stored pictures that differ.
 """
 import os
 import pathlib
@@ -18,18 +18,18 @@ import console
 
 SMALL_PRINT = re.compile(r"bitbudget [\w.+-]+, [\d-]+, results [0-9a-f]+")
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
-COLOUR = re.compile(r"#[0-9a-fA-F]{6}|rgb\([^)]*\)")  # of cells, which say their numbers
-PLACE, SHARE = 10.0, 0.05  # of places, on a page some 600 wide, and of numbers that are printed
+COLOUR = re.compile(r"#[0-9a-fA-F]{6}|rgb\([^)]*\)")  # colours of cells, whose values are printed too
+PLACE, SHARE = 10.0, 0.05  # tolerances of positions, for pages about 600 wide, and of printed numbers
 
 
 def same_picture(one, other):
-    """'' where two pictures show the same, else where they first differ."""
+    """Empty string if two pictures agree, otherwise the first difference."""
     one, other = (SMALL_PRINT.sub("<small print>", text).splitlines() for text in (one, other))
     if len(one) != len(other):
         return f"{len(one)} lines, {len(other)} when drawn"
     for number, (kept, drawn) in enumerate(zip(one, other), 1):
         if "base64" in kept and "base64" in drawn:
-            continue  # pixels of a map: its cells say their numbers beside
+            continue  # pixels of a map; the values of its cells are texts
         a, b = (NUMBER.findall(COLOUR.sub("", line)) for line in (kept, drawn))
         bare = [NUMBER.sub("", COLOUR.sub("", line)) for line in (kept, drawn)]
         close = len(a) == len(b) and all(

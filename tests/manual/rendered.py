@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders the manual and checks its pages in Chromium: rendered.py SOURCE PROGRAM FOLDER
 
-At the width of a desk and of a phone no page scrolls sideways, every picture is loaded and has a
-size, and nothing was asked of the network (its policy forbids it, and a breach is said). The nightly
-tests look at every page; others at every fourth, and at one whose commands draw.
-Exit 77: skipped, where pandoc or chromium are missing.
+At desktop and phone width no page scrolls horizontally, every picture is loaded with a nonzero
+size, and nothing is requested from the network (forbidden by the page policy; violations are
+reported). The nightly tests check every page, others every fourth and one whose commands plot. Exit
+77: skipped, because pandoc or chromium is missing.
 """
 import json
 import pathlib
@@ -21,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import nightly
 
 WIDTHS = (1280, 390)
-# Chromium's windows are 500 wide at least: pages stand in frames, which report to the one around them.
+# Chromium's windows are at least 500 wide, so pages are in frames, which report to the outer page.
 PROBE = """<script>
 window.addEventListener('load', () => {
   const wide = [...document.querySelectorAll('main > *')].filter(
@@ -42,7 +42,7 @@ FRAME = '<iframe src="%s" style="border:0;width:%dpx;height:900px"></iframe>'
 
 
 def look(page, widths, profile):
-    """What the probe saw of a page at each width, and complaints of the console."""
+    """Probe results of a page at each width, and messages of the console."""
     frames = page.with_name(f"frames-{page.name}")
     frames.write_text(FRAMES % "".join(FRAME % (page.name, width) for width in widths), encoding="utf-8")
     done = subprocess.run(
@@ -56,7 +56,7 @@ def look(page, widths, profile):
 
 
 def probed(page):
-    """A copy with the probe, which the page's own policy would forbid."""
+    """Copies a page with the probe and relaxes the page policy, which would forbid it."""
     text = page.read_text(encoding="utf-8")
     text = text.replace("script-src 'self'", "script-src 'unsafe-inline' 'self'", 1)
     copy = page.with_name(f"probed-{page.name}")
@@ -65,7 +65,7 @@ def probed(page):
 
 
 def faults_of(page, profile):
-    """Faults of a page at all widths, and how many pictures were seen."""
+    """Faults of a page at all widths, and the number of pictures found."""
     copy = probed(page)
     seen, console = look(copy, WIDTHS, profile)
     copy.unlink()
@@ -77,13 +77,13 @@ def faults_of(page, profile):
     return faults, sum(one["pictures"] for one in seen)
 
 
-# Queries and the link that has to be among their results, None: no result.
+# Queries and a link that the results must contain; None: no result expected.
 QUERIES = (("memory_limit", "keys.html#ao.solver.memory_limit_gb"), ("Slurm shards", "tutorial-cluster.html#submit"),
            ("lenslets zernike qqq", None))
 
 
 def faults_of_search(page, profile):
-    """Queries of the search box whose result is not the expected one."""
+    """Queries of the search box whose results are wrong."""
     faults = []
     for query, link in QUERIES:
         done = subprocess.run(
@@ -96,12 +96,12 @@ def faults_of_search(page, profile):
     return faults
 
 
-# What has to be seen: something too wide for a phone, a picture that is absent, one from elsewhere.
+# Faults that must be detected: too wide for a phone, a missing picture, a remote picture.
 BAD = ('<p style="width:600px">wide</p>', '<img src="none.svg">', '<img src="https://example.org/a.png">')
 
 
 def blind_to(page, folder, profile):
-    """Those of BAD that are not seen in a copy of a good page."""
+    """Items of BAD that are not detected in a copy of a good page."""
     text = page.read_text(encoding="utf-8")
     copy, missed = folder / "bad.html", []
     for bad in BAD:

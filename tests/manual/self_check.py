@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks of the manual must see, and what they must let pass."""
+"""Good and bad inputs for the checks of the manual."""
 import json
 import pathlib
 import re
@@ -18,7 +18,7 @@ import key_links  # noqa: E402
 import search  # noqa: E402
 
 SAME = [
-    ("sp  ok  1.193e-10  4.337", "sp ok 4.1e-10 4.337"),  # roundings
+    ("sp  ok  1.193e-10  4.337", "sp ok 4.1e-10 4.337"),  # rounding differences
     ("loss 0.001830", "loss 0.001842"),
     ("time, estimated 10.2 s", "time, estimated 3 min"),
     ("2026-11-22T21:04:05Z warning: x", "2027-01-01T00:00:00Z warning: x"),
@@ -169,7 +169,7 @@ def check_search():
 
 
 def end_of_build(source, folder):
-    """How rendering a source that lacks its second chapter ends."""
+    """Exception raised when rendering a source without its second chapter."""
     try:
         build.build(source, source / "program", folder)
     except (FileNotFoundError, SystemExit) as error:

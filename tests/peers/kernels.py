@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmark kernels in Triton, tuned on the GPU here, and in PyTorch: kernels.py [--csv FILE].
 
-Peers of `bitbudget-bench kernel-*-cuda`: the same kernels on the same data in the same sizes (the sets
-of solvers/kernels/kernel_manager.c; gemm at the published 1024, else the large ones), with the same count
-of bytes: every element once each way. Each kernel is written as Triton's tutorials write it and tried in
-every configuration of its list; one whose result is not PyTorch's in double precision does not count.
-The best configuration, PyTorch's own operation and a copy are then measured by turns, by events on the
-device, and the best of the rounds is told in GB/s (gemm: GFLOP/s) and as a share of the copy.
+Peers of `bitbudget-bench kernel-*-cuda`: the same kernels on the same data in the same sizes (the
+sets of solvers/kernels/kernel_manager.c; gemm at the published size 1024, others large). Bytes are
+counted the same way: every element once per direction. Each kernel follows Triton's tutorials and
+is tried in every configuration of its list; a configuration whose result differs from PyTorch's in
+double precision is excluded. The best configuration, PyTorch's own operation and a copy are then
+measured in turn with device events. The best of all rounds is printed in GB/s (gemm: GFLOP/s) and
+relative to the copy.
 
-PyTorch comes with Triton on a GPU host. With --check sizes are small, nothing is timed, and
-TRITON_INTERPRET=1 runs it without a GPU.
+PyTorch includes Triton on a GPU host. --check uses small sizes and measures nothing; with
+TRITON_INTERPRET=1 it runs without a GPU.
 """
 import argparse
 import csv
@@ -148,7 +149,7 @@ def spmv_kernel(row_start, column, value, x, y, rows, ROWS: tl.constexpr, LANES:
 def gemm_kernel(
     a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, DOT: tl.constexpr
 ):
-    # Programs of a group of rows of tiles run one after another, so that tiles of b stay in the cache.
+    # Programs of a group of tile rows run one after another, so that tiles of b stay in the cache.
     program = tl.program_id(0)
     across = tl.cdiv(n, N)
     first = program // (GROUP * across) * GROUP
@@ -163,7 +164,7 @@ def gemm_kernel(
         right = tl.load(b + at[:, None] * n + column[None, :], (at < k)[:, None] & (column < n)[None, :], 0.0)
         if DOT:
             total = tl.dot(left, right, total, input_precision="ieee", out_dtype=a.dtype.element_ty)
-        else:  # where Triton has no dot of fp64, as 3.2
+        else:  # for Triton versions without fp64 dot, such as 3.2
             total += tl.sum(left[:, :, None] * right[None, :, :], 1)
     tl.store(c + row[:, None] * n + column[None, :], total, (row < m)[:, None] & (column < n)[None, :])
 
@@ -172,7 +173,7 @@ def gemm_kernel(
 
 
 def numbers(count, kind):
-    """Numbers in [-1, 1) that follow from the index, as the program's benchmark data."""
+    """Numbers in [-1, 1) derived from the index, like the program's benchmark data."""
     parts = []
     for begin in range(0, count, 1 << 24):
         index = torch.arange(begin, min(begin + (1 << 24), count), dtype=torch.int64, device=DEVICE)
@@ -181,7 +182,7 @@ def numbers(count, kind):
 
 
 def band_rows(rows, columns):
-    """Compressed rows of 32 neighbours of the diagonal."""
+    """Compressed sparse rows with BAND entries around the diagonal."""
     row = torch.arange(rows, dtype=torch.int64, device=DEVICE)
     first = (row - BAND // 2).clamp(0, columns - BAND)
     column = (first[:, None] + torch.arange(BAND, device=DEVICE)[None, :]).reshape(-1).to(torch.int32)
@@ -190,7 +191,7 @@ def band_rows(rows, columns):
 
 
 def choices(**values):
-    """Every combination of values by name."""
+    """All combinations of the named values."""
     return [dict(zip(values, row)) for row in itertools.product(*values.values())]
 
 
@@ -199,7 +200,8 @@ PARTS = choices(BLOCK=[1024, 2048, 4096, 8192], num_warps=[4, 8, 16], parts=[264
 
 
 class Peer:
-    """A kernel: its arguments, configurations, a launch, PyTorch's operation and floors."""
+    """A kernel: result array, configurations, launch, PyTorch operation, and its number of bytes or
+    operations."""
 
     def __init__(self, name, configs, launch, result, peer, peer_name, floor, is_operations=False):
         self.name, self.configs, self.launch, self.result = name, configs, launch, result
@@ -250,7 +252,7 @@ def stencil_peers(kind, small):
 
 
 def sum_peers(kind, small):
-    """Peers of l2norm and max, of two launches each."""
+    """Peers of l2norm and max, with two launches each."""
     count, size = (1009, 4) if small else (268435456, torch.finfo(kind).bits // 8)
     a = numbers(count, kind)
     out = torch.empty(1, dtype=kind, device=DEVICE)
@@ -299,7 +301,7 @@ def vector_peers(kind, small):
 
 
 def sparse_peers(kind, small):
-    """Peer of spmv on a band."""
+    """Peer of spmv on a band matrix."""
     rows = 64 if small else 2097152
     size = torch.finfo(kind).bits // 8
     row_start, column = band_rows(rows, rows)
@@ -339,7 +341,7 @@ FAMILIES = [flat_peers, stencil_peers, sum_peers, vector_peers, sparse_peers, pr
 
 
 def seconds_of(work):
-    """Seconds of one call, by the device's clock."""
+    """Duration of a call in seconds, by device events."""
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     begin.record()
     work()
@@ -349,12 +351,12 @@ def seconds_of(work):
 
 
 def is_right(peer, config, expected, tolerance):
-    """Whether a configuration finds what PyTorch finds; says on stderr why not."""
+    """Whether a configuration agrees with PyTorch; prints the reason to stderr if not."""
     try:
         peer.result.fill_(float("nan"))
         peer.launch(**config)
         apart = ((peer.result.double() - expected).abs().max() / expected.abs().max()).item()
-    except Exception as error:  # whatever a compiler or launch raises is a configuration less
+    except Exception as error:  # a configuration that does not compile or launch is excluded
         words = str(error).strip().splitlines() or [type(error).__name__]
         print(f"{peer.name} {config}: {words[-1]}", file=sys.stderr)
         return False
@@ -364,7 +366,7 @@ def is_right(peer, config, expected, tolerance):
 
 
 def tune(peer, right):
-    """The configuration of the least time of three calls."""
+    """The configuration with the shortest of three calls."""
     times = {}
     for number, config in enumerate(right):
         times[number] = min(seconds_of(lambda: peer.launch(**config)) for _ in range(3))
@@ -372,7 +374,7 @@ def tune(peer, right):
 
 
 def measure(peer, kind_name, copy):
-    """A row of the table: best times of the tuned kernel, of PyTorch's and of a copy, by turns."""
+    """A table row: best times of the tuned kernel, of PyTorch and of a copy, measured in turn."""
     peer.peer()
     expected = peer.result.double().clone()
     right = [config for config in peer.configs if is_right(peer, config, expected, TOLERANCES[kind_name])]
@@ -396,7 +398,8 @@ def measure(peer, kind_name, copy):
 
 
 def check():
-    """Configurations of every kernel in small; returns how many kernels have none that is right."""
+    """Checks configurations of every kernel at small size; returns the number of kernels without a
+    correct one."""
     wrong = 0
     for (kind_name, kind), family in itertools.product(TYPES.items(), FAMILIES):
         for peer in family(kind, True):
@@ -413,7 +416,7 @@ LINE = "{kernel:16} {type:4} {triton:9.1f} {triton_of_copy:6.2f} {torch:9.1f} {t
 
 
 def main():
-    """Prints the table and writes it."""
+    """Prints and writes the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--csv", default="triton-kernels.csv", help="table, replaced")
     parser.add_argument("--only", nargs="*", default=[], help="names of kernels")
@@ -435,7 +438,7 @@ def main():
             if not arguments.only or peer.name in arguments.only:
                 rows.append(measure(peer, kind_name, copy))
                 print(LINE.format(**rows[-1]), flush=True)
-                with open(arguments.csv, "w", newline="", encoding="utf-8") as file:  # what there is so far
+                with open(arguments.csv, "w", newline="", encoding="utf-8") as file:  # rows so far
                     table = csv.DictWriter(file, rows[0].keys())
                     table.writeheader()
                     table.writerows(rows)

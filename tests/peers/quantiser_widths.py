@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bits that a matrix of the quantiser takes with one width for windows of several shapes, and how
-much of it a GPU's product of bytes takes in two stages (solvers/operator/stream/coded_stream.h).
+"""Bits of a quantised matrix with one width per window, for several window shapes, and the share
+that a GPU's byte product reads in two stages (solvers/operator/stream/coded_stream.h).
 
     bitbudget run STUDY ... --dump R -o FILE
-    tests/peers/quantiser_widths.py FILE [DATASET]     of /operators, R_1_0 where it is not given
+    tests/peers/quantiser_widths.py FILE [DATASET]     in /operators, default R_1_0
 
-A column's step is its least magnitude: columns whose values are no whole multiples of it are
-counted and spoil the figures. Needs python3-netcdf4."""
+The step of a column is its smallest nonzero magnitude. Columns with values that are not multiples
+of their step are counted; they distort the results. Needs python3-netcdf4."""
 import sys
 
 import netCDF4
@@ -27,7 +27,8 @@ def codes_of(path, name):
 
 
 def widths_of(codes, rows, columns):
-    """Bits of a signed code in each window, 0 of zeros; the last windows are filled up."""
+    """Bits of a signed code in each window, 0 for zeros only; incomplete windows are padded with
+    zeros."""
     shape = [-(-size // step) * step for size, step in zip(codes.shape, (rows, columns))]
     filled = numpy.zeros(shape, int)
     filled[:codes.shape[0], :codes.shape[1]] = numpy.where(codes < 0, ~codes, codes)
@@ -40,7 +41,7 @@ def widths_of(codes, rows, columns):
 
 
 def along_curve(x, y, edge=64):
-    """Places of points along a Hilbert curve over a square of `edge` cells."""
+    """Positions of points along a Hilbert curve over a square of `edge` x `edge` cells."""
     cells = [numpy.rint((c - c.min()) / (c.max() - c.min()) * (edge - 1)).astype(int)
              for c in (x, y)]
     places = numpy.zeros(x.size, int)
@@ -58,7 +59,7 @@ def along_curve(x, y, edge=64):
 
 
 def neighbours_together(path, codes):
-    """Columns in the order of a Hilbert curve over the lenslets, a sensor and axis after the other."""
+    """Columns sorted by sensor, axis and position along a Hilbert curve over the lenslets."""
     slopes = netCDF4.Dataset(path)["slopes"]
     x, y, star, axis = (numpy.asarray(slopes[name][:]) for name in ("x_m", "y_m", "star", "axis"))
     return codes[:, numpy.lexsort((along_curve(x, y), axis, star))]

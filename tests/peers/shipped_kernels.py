@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every shipped kernel against numpy: shipped_kernels.py PROGRAM [--device opencl] [NAME ...].
 
-The peer of configs/kernels/: what each description should compute was written here from its comment and
-names alone, over whole arrays and where there is another way by another way (grids of two colours as
-whole grids, carriers by complex numbers, narrow formats by numpy's). `bitbudget kernel run` computes the
-same from the same datasets, in odd sizes, in tiny ones and with NaN, Inf, subnormals and both zeros, in
-each type and in mixtures of types. Integers, counts, copies and maxima have to be equal, all else within
-OPERATIONS roundings of the narrowest type that takes part. A file without a case fails.
+Independent implementations of configs/kernels/, written from the comments and names of each
+description alone. They work on whole arrays and where possible by another method (two-colour grids
+as whole grids, carriers by complex numbers, narrow formats by numpy). `bitbudget kernel run`
+computes the same from the same datasets: odd and tiny sizes, NaN, Inf, subnormals and both zeros,
+each type and mixtures of types. Integers, counts, copies and maxima must be equal; all else must
+agree within OPERATIONS rounding errors of the narrowest type involved. A file without a case is an
+error.
 
-With --device another device is held to the bits of the cpu, in one choice of types for each kernel.
-NAMEs are files without their ending; without any all are run. Exit 77 where numpy, h5py or the device
-is missing.
+--device compares the bits of another device with those of the CPU, in one choice of types for each
+kernel. NAMEs are files without extension; the default is all files. Exit 77: numpy, h5py or the
+device is missing.
 """
 import argparse
 import itertools
@@ -35,21 +36,21 @@ import nightly
 
 KERNELS = ROOT / "configs" / "kernels"
 TURN = 2 * np.pi
-BEYOND_ALL = 1e20  # what thresholds and samples exceed that stand for no number
-UNWRITTEN = 7  # what elements have that no point writes
+BEYOND_ALL = 1e20  # lower bound of thresholds and samples that stand for "none"
+UNWRITTEN = 7  # initial value of elements that no point writes
 NUMPY = {"SP": np.float32, "DP": np.float64, "SP2": np.complex64, "DP2": np.complex128,
          "INT32": np.int32, "B": np.uint8}
 WIDE = {"f": np.longdouble, "c": np.clongdouble, "i": np.int64, "u": np.int64}
-PARTS = ("SP2", "DP2")  # a last axis of real and imaginary parts
+PARTS = ("SP2", "DP2")  # types with a last axis for real and imaginary parts
 ROUNDING = {"SP": 2.0**-24, "SP2": 2.0**-24, "DP": 2.0**-53, "DP2": 2.0**-53}
 SPECIALS = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40)
-# Columns and rows of a grid, and whether its numbers are sprinkled with SPECIALS. The first has more
+# Columns and rows of a grid, and whether its numbers include SPECIALS. The first set has more
 # elements than a chunk of a sum.
 SETS = {"odd": (137, 91, False), "tiny": (1, 1, False), "flat": (5, 2, False), "special": (29, 31, True)}
 
 
 class Maker:
-    """Makes numbers of one set; `dots` are elements of a vector of all points."""
+    """Generates the numbers of one set; `dots` is the number of grid points."""
 
     def __init__(self, name):
         self.columns, self.rows, self.special = SETS[name]
@@ -73,13 +74,13 @@ class Maker:
         return (self.random.random((self.rows, self.columns)) < share).astype(int)
 
     def edges(self, values=(0, 1)):
-        """Weights of the edges to the right and downwards; none leads out of the grid."""
+        """Weights of the edges to the right and downwards; none leaves the grid."""
         wx, wy = self.random.choice(values, (2, self.rows, self.columns)).astype(float)
         wx[:, -1] = wy[-1] = 0
         return wx, wy
 
     def runs(self, count, dots):
-        """Where each of `count` runs begins, and after the last where that ends."""
+        """Start of each of `count` runs, followed by the end of the last one."""
         return np.sort(np.concatenate(([0, dots], self.random.integers(0, dots + 1, count - 1))))
 
 
@@ -91,7 +92,8 @@ def unwritten(*shape):
 
 
 def shifted(a, right, down, edge="constant"):
-    """What stands `right` and `down` of each element: 0 beyond the edge, or with edge="edge" the last."""
+    """Neighbour at (`right`, `down`) of each element; outside the grid 0, or the edge value if
+    edge="edge"."""
     rows, columns = a.shape
     wide = np.pad(a, max(abs(right), abs(down)), edge)
     reach = max(abs(right), abs(down))
@@ -107,7 +109,7 @@ def extended(a, columns, rows):
 
 
 def packed(grid, colour, margin=0):
-    """The points of one colour side by side: red, which is 0, has even sums of column and row."""
+    """Points of one colour in a packed array; red (0) has even column + row."""
     rows, columns = grid.shape
     half = halved(columns)
     whole = extended(grid, 2 * half, rows)
@@ -118,7 +120,7 @@ def packed(grid, colour, margin=0):
 
 
 def unpacked(red, black):
-    """The grid that `red` and `black` are of, with an even number of columns."""
+    """The grid of the points `red` and `black`, with an even number of columns."""
     rows, half = red.shape[0] - 3, red.shape[1] - 3
     grid = np.zeros((rows, 2 * half), red.dtype)
     for y in range(rows):
@@ -144,7 +146,7 @@ def residual(u, f, wx, wy):
 
 
 def swept(u, f, wx, wy, colour, otherwise):
-    """`u` with the points of one colour solved for; `otherwise` where these have no edge."""
+    """`u` after solving for the points of one colour; points without edges get `otherwise`."""
     pull, weight = pull_and_weight(u, wx, wy)
     y, x = np.indices(u.shape)
     solved = np.where(weight > 0, (pull - f) / weight, otherwise)
@@ -152,13 +154,13 @@ def swept(u, f, wx, wy, colour, otherwise):
 
 
 def added_children(fine, columns, rows):
-    """Sums of 2 x 2 in a coarse grid of that size; 0 beyond the fine one."""
+    """Sums over 2 x 2 fine points, on a coarse grid of the given size; 0 outside the fine grid."""
     fine = extended(fine, 2 * columns, 2 * rows)
     return fine[::2, ::2] + fine[::2, 1::2] + fine[1::2, ::2] + fine[1::2, 1::2]
 
 
 def interpolated(coarse, columns, rows):
-    """Bilinear between centres of cells that are two fine ones wide; constant beyond the outer centres."""
+    """Bilinear interpolation between centres of 2 x 2 cells; constant beyond the outer centres."""
     def places(count, cells):
         at = (np.arange(count) + 0.5) / 2 - 0.5
         first = np.floor(at).astype(int)
@@ -182,7 +184,8 @@ def window_rows(sums, rows):
     return sum(sums[k:k + rows] for k in range(9))
 
 
-# What each kernel should compute: first the data, then the results. Data are by object and parameter.
+# Expected results of each kernel: a function for its data, by object and parameter, and one for
+# results.
 
 
 def vectors(make, *names, **more):
@@ -203,7 +206,7 @@ def coarse_shape(make):
 
 def four_steps(make):
     frames = make.random.integers(0, 4096, (4, make.dots))
-    frames[:, 0] = 5  # no fringes there
+    frames[:, 0] = 5  # a point without fringes
     return {"frames": frames, "cosines": np.array([1, 0, -1, 0.0]), "sines": np.array([0, -1, 0, 1.0]),
             "wrapped": unwritten(make.dots)}
 
@@ -266,7 +269,8 @@ def mixed_data(make):
 
 
 def mixed_product(d):
-    """Products in FACTOR, each rounded where sums are wider: those are held to roundings of the sums."""
+    """Products in FACTOR, each rounded if SUM is wider, so that the bound is that of rounding the
+    sums."""
     factor = NUMPY[d.types["FACTOR"]]
     rows = d.A[d.first:d.first + d.c.size]
     if d.types["SUM"] != d.types["FACTOR"]:
@@ -320,12 +324,12 @@ def angle_data(make):
 
 
 def triangle(turns):
-    """A wave like the cosine, of straight lines."""
+    """Triangle wave with the period and extrema of the cosine."""
     return 1 - 4 * np.abs(turns - np.rint(turns))
 
 
 def triangle_angles(d):
-    """Of the triangle waves' directions: the direction whose waves have the same ratio and signs."""
+    """Angle of (c, s) for triangle waves: the angle whose waves have the same ratio and signs."""
     c = np.array([np.sum(d.cosines[a:b]) for a, b in zip(d.starts, d.starts[1:])])
     s = np.array([np.sum(d.sines[a:b]) for a, b in zip(d.starts, d.starts[1:])])
     size = np.abs(c) + np.abs(s)
@@ -341,7 +345,8 @@ def bracket_data(make, share, first=0):
 
 
 def narrower_bracket(d):
-    """Between the last threshold with less than half of all below it and the first with half or more."""
+    """Bracket of the median: from the last threshold below half of the total to the first at or
+    above it."""
     below = np.sum(2 * d.totals[:15] < d.totals[15])
     low, high = d.thresholds[max(below - 1, 0)], d.thresholds[min(below, 14)]
     return {"narrower": np.append(low + (high - low) * np.arange(15) / 14, d.thresholds[15])}
@@ -643,7 +648,7 @@ def colour_restrict_data(make, colour, black_residuals):
 
 
 def colour_restrict(d):
-    """Of all four children, also where the kernel leaves out those that have no residual."""
+    """Sums over all four children, even where the kernel skips those without a residual."""
     u = unpacked(d.red, d.black)
     wx, wy = unpacked(d.red_wx, d.black_wx), unpacked(d.red_wy, d.black_wy)
     if "black_f" in vars(d):
@@ -668,7 +673,8 @@ def reweighted(d):
             "wy": np.where(d.by > 0, d.by * d.d / (d.d + np.abs(ry)), 0)}
 
 
-# steps, least, most, beyond of formats, and numpy's own where it has one
+# steps per binade, smallest and largest magnitude, and overflow value; numpy's own type where it
+# exists
 FORMATS = {"fp16": (1024, 2.0**-24, 65504, "inf"), "bf16": (128, 2.0**-133, (2 - 2.0**-7) * 2.0**127, "inf"),
            "e5m2": (4, 2.0**-16, 57344, "inf"), "e4m3": (8, 2.0**-9, 448, "448")}
 
@@ -682,7 +688,7 @@ def round_data(make, form):
 
 
 def narrow(d):
-    """The nearest of the format's numbers, of two the one with an even last digit."""
+    """The nearest number of the format, ties to even."""
     if d.steps == 1024:
         return {"a": d.a.astype(np.float64).astype(np.float16).astype(np.longdouble)}
     a = d.a.astype(np.float64)
@@ -755,9 +761,9 @@ NUMBERS = ("SP", "DP", "SP2", "DP2", "INT32")
 
 def case(data, results, operations, names="T", kinds=("SP", "DP"), variants=({},), refused=lambda types: False,
          within=0.0):
-    """A row of the table. `operations` count roundings, 0 asks for equality; `names` are placeholders of
-    types, each to be one of `kinds`; `variants` are arguments of `data`; `within` is an error that the
-    description promises."""
+    """A row of the table. `operations` is the number of rounding errors allowed, 0 for equality;
+    `names` are type placeholders, each set to one of `kinds`; `variants` are arguments of `data`;
+    `within` is an error bound stated in the description."""
     return types.SimpleNamespace(data=data, results=results, operations=operations, names=names.split(), kinds=kinds,
                                  variants=variants, refused=refused, within=within)
 
@@ -884,8 +890,8 @@ class Failure(Exception):
 
 
 def choices(row):
-    """Each type alone, and where there are several placeholders of types mixtures of SP and DP: one of
-    them wide, and one of them narrow."""
+    """Each type alone and, with several type placeholders, mixtures of SP and DP with one wide or
+    one narrow placeholder."""
     for kind in row.kinds if row.names else ("",):
         yield dict.fromkeys(row.names, kind)
     if len(row.names) > 1:
@@ -903,7 +909,7 @@ def ask(program, *words):
 
 
 def objects(program, file, type_words):
-    """Types of the objects by name, as `kernel check` prints them."""
+    """Types of the objects by name, as printed by `kernel check`."""
     answer = ask(program, "check", file, *type_words)
     if answer.returncode != 0:
         raise Failure(answer.stderr.strip())
@@ -948,7 +954,7 @@ def joined(a, kind):
 
 
 def difference(mine, expected, bound):
-    """None, or a sentence: where the two differ by more than `bound`."""
+    """None if both agree within `bound`, otherwise a sentence with the first difference."""
     if mine.shape != expected.shape:
         return f"has shape {mine.shape}, expected {expected.shape}"
     if mine.dtype.kind == "c":
@@ -967,7 +973,7 @@ def bound_of(row, kinds, chosen, expected):
         return 0
     floats = [kind for kind in [*kinds.values(), *chosen.values()] if kind in ROUNDING]
     rounding = max(ROUNDING[kind] for kind in floats)
-    if "SUM" in chosen:  # products are rounded as they should be
+    if "SUM" in chosen:  # expected products are rounded like the kernel's
         rounding = ROUNDING[chosen["SUM"]]
     with np.errstate(all="ignore"):
         size = np.array(np.abs(expected))
@@ -989,7 +995,7 @@ def expected_of(row, data, kinds, chosen):
 
 
 def compared(program, file, row, folder):
-    """Runs of one description; raises Failure at the first that differs."""
+    """Compares all runs of one description; raises Failure at the first difference."""
     runs = 0
     for chosen in choices(row):
         words = [f"{name}={kind}" for name, kind in chosen.items()]
@@ -1025,7 +1031,8 @@ def compared(program, file, row, folder):
 
 
 def same_bits(program, file, row, folder, device):
-    """One choice of types, the narrow one or that with the first name wide, on `device` and on the cpu."""
+    """Compares `device` with the CPU in one choice of types: all narrow, or one placeholder
+    wide."""
     chosen = dict.fromkeys(row.names, "SP")
     if len(row.names) > 1:
         chosen[row.names[-1 if "SUM" in row.names else 0]] = "DP"
@@ -1049,7 +1056,7 @@ def same_bits(program, file, row, folder, device):
 
 
 def missing(program, device, folder):
-    """Why nothing runs on `device`, or None."""
+    """Reason why nothing runs on `device`, or None."""
     try:
         run(program, KERNELS / "fill.kernel", ["T=SP"], {"a": "SP"}, {"a": np.zeros(3, np.float32), "value": 1}, folder,
             device)

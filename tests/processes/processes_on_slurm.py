@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The script of examples/cluster on a real Slurm gives the results of one process.
+"""The batch script of examples/cluster on a real Slurm gives the same results as one process.
 
     processes_on_slurm.py BITBUDGET BITBUDGET_MPI SOURCE FOLDER
 

@@ -20,8 +20,8 @@ ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "BITBUDGET_SHARE": str
                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
                "OMPI_MCA_plm": "isolated"}
 SMALL = SOURCE / "tests/configs/small"
-QUICKLY = "score=stationary"  # sums over pairs of points, in one process, are three quarters of a small run
-END_S = 10.0  # time limit for the end of a run after one of its processes was killed
+QUICKLY = "score=stationary"  # in one process, sums over pairs of points take three quarters of a small run
+END_S = 10.0  # time limit for the end of a run after one of its processes is killed
 
 
 def start(processes, *words, wrapper=()):
@@ -54,7 +54,7 @@ def holds(condition, *what):
 
 
 def members(run):
-    """Process ids of a run, in the order of their ranks."""
+    """Process ids of a run, in rank order."""
     found = {}
     for entry in pathlib.Path("/proc").iterdir():
         try:
@@ -70,7 +70,7 @@ def members(run):
 
 
 def wait_for(processes, run):
-    """Processes of a run, after all have started to compute."""
+    """Processes of a run once all compute."""
     limit = time.monotonic() + 30.0
     while len(members(run)) < processes and time.monotonic() < limit:
         time.sleep(0.05)
@@ -197,7 +197,7 @@ def processes_with_other_studies_are_refused():
 
 
 def a_failure_of_one_process_ends_the_run():
-    """Only the first process writes: its checkpoint does not fit on a small disk."""
+    """Only rank 0 writes: its checkpoint does not fit on a small disk."""
     disk = FOLDER / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk],
