@@ -12,7 +12,7 @@
 #endif
 
 static bb_device *cpu, *gpu;
-static bool few; // cases, for slow tools: the argument "few"
+static bool few; // fewer cases, for slow tools: the argument "few"
 
 // Returns 0, or the exit code of the group: 77 without a GPU.
 static inline int open_devices(void)

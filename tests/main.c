@@ -2,7 +2,7 @@
 //
 // Test program of one directory:
 //
-//   test-ROOM                      every group, each in a process of its own
+//   test-ROOM                      every group, each in a separate process
 //   test-ROOM GROUP [ARGUMENTS]    one group
 //   test-ROOM GROUP/TEST           tests of a group by name; * and ? are wildcards
 //   test-ROOM --list               names of the groups

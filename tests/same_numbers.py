@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the results of two builds: every shipped study, file against file, to the bit.
+"""Compares the results of two builds bit by bit, for every shipped study.
 
     tests/same_numbers.py BEFORE AFTER [--device cpu|cuda|opencl] [--full] [--seconds 120] [--jobs 2]
                           [--map FILE] [--keep DIR] [STUDY ...]
@@ -36,7 +36,7 @@ except ImportError as error:
     sys.exit(f"same_numbers: {error}; packages python3-h5py, python3-numpy")
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Groups of a file about the call, the machine and the program.
+# Groups of a file that describe the call, the machine and the program.
 NOT_RESULTS = ("provenance", "study")
 
 # Overrides that let a study end within seconds on one core; the first pattern that fits counts.

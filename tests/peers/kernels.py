@@ -229,7 +229,7 @@ def flat_peers(kind, small):
 
 
 def stencil_peers(kind, small):
-    """Peer of laplace5, which PyTorch has no operation for."""
+    """Peer of laplace5, for which PyTorch has no single operation."""
     columns, rows = (65, 17) if small else (16384, 16384)
     count, size = columns * rows, torch.finfo(kind).bits // 8
     u = numbers(count, kind)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bits of a quantised matrix with one width per window, for several window shapes, and the share
-that a GPU's byte product reads in two stages (solvers/operator/stream/coded_stream.h).
+"""Bits per value of a quantised matrix with one code width per window, for several window shapes,
+and the share of pieces that a GPU's byte product splits into two stages
+(solvers/operator/stream/coded_stream.h).
 
     bitbudget run STUDY ... --dump R -o FILE
     tests/peers/quantiser_widths.py FILE [DATASET]     in /operators, default R_1_0

@@ -136,7 +136,7 @@ static inline void check_same_digest(const bb_results *a, const bb_results *b)
     assert_string_equal(digests[0], digests[1]);
 }
 
-/// A dataset by its path, "group/name"; it must be there.
+/// A dataset by its path, "group/name"; it must exist.
 static inline const bb_dataset *dataset_at(const bb_results *results, const char *path)
 {
     const bb_dataset *dataset = bb_results_find(results, path);

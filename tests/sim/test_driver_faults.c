@@ -27,7 +27,7 @@ typedef struct fault_strides {
     bb_index fem_pair; ///< finite-element runs on two threads
 } fault_strides;
 
-#ifdef BB_SANITIZED // runs take ten times as long
+#ifdef BB_SANITIZED // sanitized runs take ten times as long
 static const fault_strides every = {3, 97, 37, 5};
 #else
 static const fault_strides every = {1, 97, 37, 5};

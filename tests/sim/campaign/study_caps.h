@@ -24,7 +24,7 @@ typedef struct study_cap {
 } study_cap;
 
 // clang-format off
-// Codecs with keys of their own are drawn with wafer and product, of the same schema.
+// Codecs with additional keys are drawn for wafer and product only, as the schema is the same.
 #define STUDY_PLAIN_STORAGE(experiment)                                                            \
     {experiment, "pipelines.storage.codec", .words = "fp64|fp32|tf32|bf16|fp16|e4m3|e5m2",         \
      .reason = "those without keys of their own"},                                                 \

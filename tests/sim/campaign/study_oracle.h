@@ -15,7 +15,7 @@
 typedef struct study_rule {
     const char *dataset;
     double least, most;
-    bool may_be_unset; ///< NaN has a meaning
+    bool may_be_unset; ///< NaN is allowed
 } study_rule;
 
 static const double STUDY_SLACK = 1e-9; // for sums that are 1 except for rounding

@@ -269,8 +269,7 @@ static bool is_too_large(const bb_plan *plan)
            plan->estimated_seconds > MOST_SECONDS + (compiles ? MOST_COMPILE_SECONDS : 0.0);
 }
 
-// Loads and plans the draft like `check`; if refused, returns false with the problems or the
-// message in `out`.
+// Loads and plans the draft like `check`; if it is refused, `out` has the problems or the message.
 static bool is_accepted(bb_text *out, bool *too_large)
 {
     autorelease(bb_problems) problems = {0};
