@@ -6,17 +6,17 @@
                           [--map FILE] [--keep DIR] [STUDY ...]
 
 BEFORE and AFTER are programs (build/bitbudget). Without STUDY, a name such as ao/quick or a file,
-both run every file of configs/, plans of sweeps too. OLD=NEW names a study that was renamed. A program reads the configs/ of its own tree,
-or of this one if its build folder has been copied elsewhere. Long studies run at the smaller sizes
-of REDUCED; --full keeps their own sizes. Compared are reproducible_digest and, dataset by dataset
-to the bit, everything that is not marked as measured.
+both run every file of configs/, including plans of sweeps. OLD=NEW is a renamed study. A program
+reads the configs/ of its own tree, or of this tree if its build folder has been copied elsewhere.
+Long studies run at the smaller sizes of REDUCED; --full uses their own sizes. The comparison covers
+reproducible_digest and all datasets that are not marked as measured.
 
-A study that BEFORE refuses, or does not end within --seconds, counts as not run and is listed with
+A study that BEFORE refuses or does not finish within --seconds counts as not run and is listed with
 the reason. A line `old new` of the map: a dataset or group of BEFORE has another path in AFTER;
-`old -`: AFTER does not have it; `- new`: only AFTER has it. With a map the digest, which includes
-the paths, is not compared. --keep DIR stores BEFORE's files and reads them on the next call instead
-of running BEFORE again. Exit code 1 where a study differs, where AFTER fails and BEFORE does not, or
-where nothing was compared.
+`old -`: AFTER does not have it; `- new`: only AFTER has it. The digest includes the paths, so it is
+not compared with a map. --keep DIR stores BEFORE's files; the next call reads them instead of
+running BEFORE again. Exit code 1: a study differs, AFTER fails where BEFORE succeeds, or nothing was
+compared.
 """
 import argparse
 import concurrent.futures
