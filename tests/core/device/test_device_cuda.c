@@ -45,8 +45,8 @@ TEST(identity_is_filled_on_the_device)
         const bb_index row = corners[c][0], column = corners[c][1];
         check_ok(bb_device_source_fill(twin, NULL, row, column,
                                        bb_device_matrix(block, BB_F64, ROWS, COLUMNS, STRIDE)));
-        check_ok(bb_device_fetch(device_under_test, found, block, sizeof found));
-        check_ok(bb_device_wait(device_under_test));
+        assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // NULL is not the device's queue
+        check_ok(bb_device_download(device_under_test, found, block, sizeof found));
         check_ok(
             bb_matrix_source_fill(&source, row, column, bb_view_matrix(expected, ROWS, COLUMNS)));
         for (int i = 0; i < ROWS; ++i) {
