@@ -178,11 +178,11 @@ bb_status bb_bench_processes(const bb_bench_case *self, const bb_bench_setup *se
     bool has_peer = false;
     bb_bench_times shared = {0};
     bb_bench_times other = {0};
-    BB_REQUIRE(bb_engine_offered() != NULL, BB_UNSUPPORTED,
+    BB_REQUIRE(bb_engine_registered() != NULL, BB_UNSUPPORTED,
                "the engine is missing; run bitbudget-bench-mpi");
     has_peer = processes > 1 && join_peer(config.grid.rows, config.grid.columns, &peer);
     for (int round = 0; round < ROUNDS; ++round) {
-        BB_TRY(factor(bb_engine_offered(), &config, &source, &plan, &shared));
+        BB_TRY(factor(bb_engine_registered(), &config, &source, &plan, &shared));
         if (processes == 1) {
             BB_TRY(factor(&bb_engine_own, &config, &source, &plan, &other));
         } else if (has_peer) {

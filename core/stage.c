@@ -65,7 +65,7 @@ static bb_index find_first(const double *values, bb_index count)
     return first < count ? first : -1;
 }
 
-bb_index bb_stage_inspect(const char *stage, double *values, bb_index count)
+bb_index bb_stage_find_nonfinite(const char *stage, double *values, bb_index count)
 {
     if (atomic_load_explicit(&pending, memory_order_relaxed) != 0) {
         plant(stage, values, count);
@@ -73,7 +73,8 @@ bb_index bb_stage_inspect(const char *stage, double *values, bb_index count)
     return find_first(values, count);
 }
 
-bb_index bb_stage_accept(const char *stage, double *values, bb_index count, bool finite)
+bb_index bb_stage_find_nonfinite_checked(const char *stage, double *values, bb_index count,
+                                         bool finite)
 {
     const int before = atomic_load(&passed);
     if (atomic_load_explicit(&pending, memory_order_relaxed) != 0) {

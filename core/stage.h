@@ -11,11 +11,12 @@
 
 /// Index of the first of `values` [count] that is NaN or infinite, -1 if all are finite.
 /// Thread-safe below 2^22 values; larger arrays are shared by the pool's threads.
-bb_index bb_stage_inspect(const char *stage, double *values, bb_index count);
+bb_index bb_stage_find_nonfinite(const char *stage, double *values, bb_index count);
 
-/// As bb_stage_inspect for values already checked on a device: if `finite`, all are finite and they
-/// are not read again.
-bb_index bb_stage_accept(const char *stage, double *values, bb_index count, bool finite);
+/// As bb_stage_find_nonfinite for values already checked on a device: if `finite`, all are finite
+/// and they are not read again.
+bb_index bb_stage_find_nonfinite_checked(const char *stage, double *values, bb_index count,
+                                         bool finite);
 
 /// For tests: the next array that passes `stage` gets `value` at item `index` (modulo its count).
 /// NULL cancels. Do not call while other threads inspect.

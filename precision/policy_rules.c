@@ -107,9 +107,11 @@ static double product_bound(const bb_policy_question *question)
 static bb_status check_product(const bb_policy_config *policy, bb_variant arithmetic)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(bb_policy_products_fit(policy, arithmetic), BB_INVALID,
-               "policy product of %s inside %s: expected two of sp, tf32, bf16, hp1, x3 and fp8",
-               bb_variant_names[arithmetic], bb_variant_names[policy->inside]);
+    BB_REQUIRE(
+        bb_policy_products_fit(policy, arithmetic), BB_INVALID,
+        "policy product: %s with inside %s is not supported; choose two of sp, tf32, bf16, hp1, x3 "
+        "and fp8",
+        bb_variant_names[arithmetic], bb_variant_names[policy->inside]);
 done:
     return status;
 }

@@ -173,7 +173,7 @@ static void inspect(const bb_ao_scoring *self, bb_index target, const bb_residua
     const bool slopes =
         evaluation->kind == BB_RESIDUAL_SLOPES && !bb_residual_task_in_commands(task);
     const bb_index rows = bb_residual_task_size(task);
-    const bb_index bad = bb_stage_inspect("residual", task->cee, rows * rows);
+    const bb_index bad = bb_stage_find_nonfinite("residual", task->cee, rows * rows);
     if (bad >= 0) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
                        "residual covariance of target %td, row %td, column %td", target, bad / rows,

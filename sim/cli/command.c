@@ -55,7 +55,7 @@ static bb_status run_command(const bb_command *found, int first, int argument_co
     }
     if (is_first && !found->is_collective) {
         bb_team_join(NULL);
-        bb_engine_offer(NULL);
+        bb_engine_register(NULL);
     }
     if (is_first || found->is_collective) {
         BB_TRY(found->act(options, experiments));

@@ -25,7 +25,7 @@ int bb_launch_commands(int argument_count, char **arguments)
         (void)fprintf(stderr, "bitbudget: %s\n", bb_status_message());
         (void)MPI_Abort(MPI_COMM_WORLD, bb_status_exit_code(BB_INTERNAL));
     }
-    bb_engine_offer(&bb_engine_starpu);
+    bb_engine_register(&bb_engine_starpu);
     const bool is_first = bb_team_joined()->rank == 0;
     const bool prints = is_first || freopen("/dev/null", "w", stdout) != NULL;
     const int code =

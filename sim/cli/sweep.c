@@ -535,7 +535,7 @@ bb_status bb_command_sweep(const bb_options *options, const bb_experiment_table 
             return BB_OK;
         }
         bb_team_join(NULL);
-        bb_engine_offer(NULL);
+        bb_engine_register(NULL);
     }
     if (strcmp(options->operands[0], "plan") == 0) {
         return act_plan(options, experiments);

@@ -152,7 +152,7 @@ bb_status bb_wisdom_record_read(bb_arena *arena, const char *origin, const char 
     if (problems->count > before) {
         goto done;
     }
-    // A comment that does not start its line parses to nothing.
+    // An indented comment has no node.
     const bb_node *item = list != NULL && list->kind == BB_NODE_LIST ? bb_node_item(list, 0) : NULL;
     if (item == NULL || list->count != 1 || item->kind != BB_NODE_MAP) {
         BB_TRY(bb_problems_add(problems, place,

@@ -20,7 +20,7 @@
 
 bool bb_factor_engine_is_spread(const bb_factor_solver_config *solver)
 {
-    return bb_engine_offered() != NULL && solver->engine != (int)BB_FACTOR_ENGINE_OWN;
+    return bb_engine_registered() != NULL && solver->engine != (int)BB_FACTOR_ENGINE_OWN;
 }
 
 static bool is_given(const bb_factor_solver_config *solver)
@@ -45,7 +45,7 @@ bb_status bb_factor_engine_check(const bb_factor_solver_config *solver, const bb
     const int size = bb_team_joined()->size;
     const bool reads = !is_given(solver) || bb_process_grid_read(solver->grid, &grid);
     const bb_place engine = bb_config_place(config, "solver.engine");
-    if (solver->engine == (int)BB_FACTOR_ENGINE_STARPU && bb_engine_offered() == NULL) {
+    if (solver->engine == (int)BB_FACTOR_ENGINE_STARPU && bb_engine_registered() == NULL) {
         BB_TRY(bb_problems_add(problems, engine,
                                "solver.engine starpu: this program has no StarPU-MPI, expected own "
                                "or auto, or the program bitbudget-mpi (./setup --mpi)"));
@@ -76,7 +76,7 @@ done:
 bb_status bb_factor_engine_open(const bb_factor_solver_config *solver, bb_factor_engine *out)
 {
     bb_status status = BB_OK;
-    *out = (bb_factor_engine){.row = bb_factor_engine_is_spread(solver) ? bb_engine_offered()
+    *out = (bb_factor_engine){.row = bb_factor_engine_is_spread(solver) ? bb_engine_registered()
                                                                         : &bb_engine_own,
                               .config = {.grid = bb_factor_engine_grid(solver),
                                          .wire = (bb_wire)solver->wire,
@@ -196,7 +196,7 @@ static bb_status load_side(const bb_matrix_source *side, double **out, bb_outcom
     bb_status status = BB_OK;
     BB_TRY(BB_ALLOCATE(side->rows * side->columns, out));
     BB_TRY(bb_matrix_source_load(side, *out));
-    bb_index bad = bb_stage_inspect("right-hand side", *out, side->rows * side->columns);
+    bb_index bad = bb_stage_find_nonfinite("right-hand side", *out, side->rows * side->columns);
     if (bad >= 0) {
         bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE,
                        "%s, row %td, column %td: %g, expected a finite value", side->name,
@@ -226,7 +226,7 @@ static bb_status solve_sides(const bb_factor_problem *problem, const bb_inverse 
             break;
         }
         BB_TRY(bb_reconstructor_make(inverse, update, rows, r[t], outcome));
-        bb_index bad = bb_stage_inspect("reconstructor", r[t], rows * inverse->n);
+        bb_index bad = bb_stage_find_nonfinite("reconstructor", r[t], rows * inverse->n);
         if (bad >= 0) {
             bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor %td, row %td, column %td",
                            t, bad / inverse->n, bad % inverse->n);

@@ -175,7 +175,8 @@ static bb_status download_results(running *run, double **r, bb_outcome *outcome)
         BB_TRY(bb_non_finite_count(run->devices[0], source, BB_F64, items, &bad_values));
         BB_TRY(bb_transfer_download(run->transfer, r[t], source, (size_t)items * sizeof(double)));
         source += items;
-        bb_index bad = bb_stage_accept("reconstructor", r[t], items, bad_values == 0);
+        bb_index bad =
+            bb_stage_find_nonfinite_checked("reconstructor", r[t], items, bad_values == 0);
         if (bad >= 0) {
             bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor %td, row %td, column %td",
                            t, bad / run->n, bad % run->n);
@@ -198,7 +199,7 @@ static bb_status keep_results_on_device(running *run, bb_outcome *outcome, bool 
     if (bad_values > 0) {
         goto done;
     }
-    if (bb_stage_accept("reconstructor", &probe, 1, true) >= 0) {
+    if (bb_stage_find_nonfinite_checked("reconstructor", &probe, 1, true) >= 0) {
         bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor 0, row 0, column 0");
     }
     bb_factor_resident_release(resident);

@@ -38,7 +38,7 @@ static double find_noise_floor(const bb_factor_problem *problem)
 static bool scales(bb_factor_problem *problem, double *diagonal, bb_index n)
 {
     const char *name = problem->matrix->name;
-    const bb_index bad = bb_stage_inspect("diagonal", diagonal, n);
+    const bb_index bad = bb_stage_find_nonfinite("diagonal", diagonal, n);
     bb_index i = 0;
     if (bad >= 0) {
         bb_outcome_set(&problem->outcome, BB_OUTCOME_NON_FINITE,
@@ -105,7 +105,7 @@ static void report(bb_index draw, const bb_evaluation *evaluation)
     }
 }
 
-// Solves once, with the dither and the draw's factors on the rows after the scale.
+// Solves once. The dither and the draw's factors multiply the row scales.
 static bb_status solve_once(const bb_factor_problem *problem, const bb_factor_pipeline *pipeline,
                             double **r, bb_evaluation *evaluation, bb_factor_effort *spent)
 {

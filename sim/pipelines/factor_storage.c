@@ -383,7 +383,7 @@ static bb_status store(bb_factor_storage *self, const bb_factor_pipeline *pipeli
         BB_TRY(copy_to_fp32(sums, m * norm->groups.count, &out->means));
         BB_TRY(bb_stored_rows_set_means(&norm->groups, m, n, sums, r));
     }
-    const bb_index bad = bb_stage_inspect("stored reconstructor", r, m * n);
+    const bb_index bad = bb_stage_find_nonfinite("stored reconstructor", r, m * n);
     if (bad >= 0) {
         bb_outcome_set(&evaluation->outcome, BB_OUTCOME_NON_FINITE,
                        "stored reconstructor: entry (%td, %td)", bad / n, bad % n);

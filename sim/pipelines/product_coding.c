@@ -208,7 +208,7 @@ static bb_status fill_rows(const coding *work, bb_index row, bb_view panel)
             unscale(bb_coded_matrix_row_scale(rows->matrix, row + i), columns, values);
             continue;
         }
-        bb_index bad = bb_stage_inspect("rows", values, columns);
+        bb_index bad = bb_stage_find_nonfinite("rows", values, columns);
         BB_REQUIRE(bad < 0, BB_INVALID, "%s, row %td, column %td: %g, expected a finite value",
                    rows->source->name, row + i, bad, values[bad]);
     }

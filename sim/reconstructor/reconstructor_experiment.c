@@ -153,7 +153,7 @@ static bb_status score(reconstructor_run *run, estimate *estimates, bb_index est
             bb_slope_rounding_add(&run->storage, scored[i]->pipeline, m, tasks[i].r, tasks[i].cee));
         BB_TRY(bb_sum_rounding_add(&run->storage, scored[i]->pipeline, m, tasks[i].r, tasks[i].cee,
                                    &scored[i]->common.outcome));
-        bb_index bad = bb_stage_inspect("residual", tasks[i].cee, m * m);
+        bb_index bad = bb_stage_find_nonfinite("residual", tasks[i].cee, m * m);
         if (bad >= 0) {
             bb_outcome_set(&scored[i]->common.outcome, BB_OUTCOME_NON_FINITE,
                            "residual covariance, row %td, column %td", bad / m, bad % m);

@@ -191,7 +191,7 @@ done:
     return status;
 }
 
-// Operator of the file, before `writer` begins its part.
+// Opens the operator in the result file, with its digest, before its image is written.
 typedef struct exported_operator {
     bb_matrix_file *file;
     char digest[BB_DIGEST_BYTES];

@@ -83,7 +83,7 @@ done:
     return status;
 }
 
-// Adds a line. It is interrupted at NaN and, if `positive`, at values without a logarithm.
+// Adds a line with gaps at non-finite values and, if `positive`, where x or y is not positive.
 static bb_status add_line(const lines *set, const char *name, const double *values, bool positive,
                           bb_figure *figure)
 {

@@ -78,12 +78,12 @@ bb_status bb_machine_require(const bb_machine *machine, const bb_plan *plan)
     const bool on_gpu = plan->device_bytes > 0.0;
     const bb_index gpus = plan->gpus > 1 ? plan->gpus : 1;
     BB_REQUIRE(plan->host_bytes <= machine->host_bytes, BB_MEMORY,
-               "%s: has %.1f GB of memory, but the plan needs %.1f GB", machine->name,
+               "%s has %.1f GB of memory, but the plan needs %.1f GB", machine->name,
                1e-9 * machine->host_bytes, 1e-9 * plan->host_bytes);
     BB_REQUIRE(!on_gpu || machine->gpus >= gpus, BB_DEVICE,
-               "%s: has %td GPUs, but the plan needs %td", machine->name, machine->gpus, gpus);
+               "%s has %td GPUs, but the plan needs %td", machine->name, machine->gpus, gpus);
     BB_REQUIRE(!on_gpu || plan->device_bytes <= machine->gpu_bytes, BB_MEMORY,
-               "%s: has GPUs of %.1f GB, but the largest pipeline needs %.1f GB", machine->name,
+               "%s has %.1f GB per GPU, but the largest pipeline needs %.1f GB", machine->name,
                1e-9 * machine->gpu_bytes, 1e-9 * plan->device_bytes);
 done:
     return status;

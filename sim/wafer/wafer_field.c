@@ -81,7 +81,7 @@ static bb_status multiply_step(bb_wafer_pass *pass, bb_coded_operator *operation
     }
     bb_coding_factors_undo(work->factors, row, points, window);
     evaluation->common.flops += bb_coded_operator_flops(points, pass->problem->input_count);
-    bb_index bad = bb_stage_inspect("displacements", window, points);
+    bb_index bad = bb_stage_find_nonfinite("displacements", window, points);
     if (bad >= 0) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
                        "displacement %c, field %td, light step %td, slit point %td",
@@ -176,7 +176,7 @@ static bb_status apply_steps(bb_wafer_pass *pass, bb_coded_operator *operation,
         bb_dwell_add(dwell, step, window);
     }
     copy_dwell(dwell, mean, deviation);
-    bb_index bad = bb_stage_inspect("dwell", mean, dwell->count);
+    bb_index bad = bb_stage_find_nonfinite("dwell", mean, dwell->count);
     if (bad >= 0) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
                        "mean displacement %c, field %td, scored point %td",

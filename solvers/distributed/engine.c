@@ -9,12 +9,12 @@
 
 static const bb_engine_row *offered;
 
-void bb_engine_offer(const bb_engine_row *row)
+void bb_engine_register(const bb_engine_row *row)
 {
     offered = row;
 }
 
-const bb_engine_row *bb_engine_offered(void)
+const bb_engine_row *bb_engine_registered(void)
 {
     return offered;
 }

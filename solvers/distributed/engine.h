@@ -59,10 +59,10 @@ extern const bb_engine_row bb_engine_starpu; ///< in programs that link StarPU-M
 
 /// Registers this program's engine for several processes (borrowed) before any other work. By
 /// default there is none.
-void bb_engine_offer(const bb_engine_row *row);
+void bb_engine_register(const bb_engine_row *row);
 
 /// The registered engine, or NULL.
-const bb_engine_row *bb_engine_offered(void);
+const bb_engine_row *bb_engine_registered(void);
 
 // Plan of a factorization over processes and of the sweeps of its right-hand sides: memory of the
 // process with most tiles, bytes on the wire, and a time by the model

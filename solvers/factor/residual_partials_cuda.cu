@@ -55,7 +55,7 @@ bb_status queue_panels(const round_of_partials *work)
     return BB_OK;
 }
 
-// On the first GPU.
+// Adds the partial sums of the other GPUs on the first GPU.
 bb_status collect(const round_of_partials *work)
 {
     const bb_residual_scorer *s = work->partials->scorer;

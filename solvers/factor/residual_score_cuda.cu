@@ -44,7 +44,7 @@ struct weighing {
     void *cee;                               // [q][q]
 };
 
-// On the first GPU.
+// Queues a product on the first GPU.
 bb_status multiply(const bb_residual_scorer *s, const bb_dense_product_cuda &p)
 {
     return bb_residual_scorer_queue(s, &s->gpus[0], &p);

@@ -8,12 +8,12 @@
 // Second launch: a warp computes a row of y: its row of U in 16-byte loads, then the band's t. Sums
 // are those of a lane, then a tree over the lanes; t is rounded to the format of products.
 //
-// Predicted time for 378 rows in three bands of 12 lines, of 512 x 500 cells, on an H200 (4.3
-// TB/s), counted for the response with burls of bench/gemv/factor_bench.c at its tolerance: 4.8 MB
-// of V, U and items (0.2 bits per value), half of U not read, x 2.05 MB: below 6.9 MB, 1.6 us of
-// reading. The rest is latency: a launch of 2 us, two dependent cold reads (an item, then its V and
-// x) of 0.8 us each, sums 0.4 us, t through the L2 cache 0.7 us, sums 0.3 us. Predicted 5 to 6 us,
-// measured 8.6 us within a sequence of products (docs/lab/performance.md, section 7).
+// Predicted time on an H200 (4.3 TB/s) for 378 rows in three bands of 12 lines, 512 x 500 cells,
+// the response with burls of bench/gemv/factor_bench.c at its tolerance. V, U and items have 4.8 MB
+// (0.2 bits per value; half of U is not read), x has 2.05 MB: 1.6 us to read. The rest is latency:
+// a launch of 2 us, two dependent cold reads (an item, then its V and x) of 0.8 us each, sums 0.4
+// us, t through the L2 cache 0.7 us, sums 0.3 us. Predicted 5 to 6 us, measured 8.6 us within a
+// sequence of products (docs/lab/performance.md, section 7).
 #ifndef BB_SOLVERS_OPERATOR_LOW_RANK_STREAM_H
 #define BB_SOLVERS_OPERATOR_LOW_RANK_STREAM_H
 

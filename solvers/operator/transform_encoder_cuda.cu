@@ -682,7 +682,8 @@ __global__ void __launch_bounds__(threads, 4)
     strip_work work = {&words, &known, &own, {0.0, 0.0, 0.0}, false};
     own.take(task, rows);
     known.start();
-    // Runs twice if sums of some row need a separate unit, like bb_error_norms_add.
+    // Repeats the pass with scaled sums if squares of errors could overflow or underflow, as in
+    // bb_error_norms_add.
     while (more) {
         encoder::lane_errors errors;
         errors.start();

@@ -437,7 +437,7 @@ static bool is_winding(const bb_unwrap *unwrap)
 
 static bool can_descend(const bb_unwrap *unwrap)
 {
-    return unwrap->grids.count > 1 && bb_unwrap_config_descends(&unwrap->config);
+    return unwrap->grids.count > 1 && bb_unwrap_config_supports_cg(&unwrap->config);
 }
 
 // True if V-cycles no longer reduce the error although it is above rounding.
@@ -680,7 +680,7 @@ bb_status bb_unwrap_verify(bb_unwrap *unwrap, const double *phase, bb_unwrap_rep
     const bb_unwrap_parts *parts = &unwrap->parts;
     const bb_index points = parts->columns * parts->rows;
     double *exact = NULL; // [points]
-    const bool is_known = report->converged && bb_unwrap_config_descends(&unwrap->config);
+    const bool is_known = report->converged && bb_unwrap_config_supports_cg(&unwrap->config);
     if (report->jumps == 0.0 || is_known) {
         goto done;
     }

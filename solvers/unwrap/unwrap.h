@@ -89,7 +89,7 @@ BB_CHECKED bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, dou
                                    bb_unwrap_report *report);
 
 /// Determines `converged` of a run with the result `phase` if its corrections do not: formats
-/// without conjugate gradients (bb_unwrap_config_descends), conjugate gradients that failed, too
+/// without conjugate gradients (bb_unwrap_config_supports_cg), conjugate gradients that failed, too
 /// few cycles, or cycles that stopped contracting because of rounding. Solves the last
 /// least-squares problem from the phase by conjugate gradients, without rounding to the formats.
 /// The run has converged if at most one point in a thousand, or three points, then change by a

@@ -64,7 +64,7 @@ static bool has_range(const bb_unwrap_config *config, bb_unwrap_slot slot)
            bb_format_describe(BB_FORMAT_BF16)->minimum_exponent;
 }
 
-bool bb_unwrap_config_descends(const bb_unwrap_config *config)
+bool bb_unwrap_config_supports_cg(const bb_unwrap_config *config)
 {
     return is_single(config, BB_UNWRAP_GRADIENT) && is_single(config, BB_UNWRAP_SMOOTHER) &&
            has_range(config, BB_UNWRAP_RESIDUAL) && has_range(config, BB_UNWRAP_TRANSFER);

@@ -53,7 +53,7 @@ typedef struct bb_unwrap_config {
 /// least fp32, residuals and coarse weights with at least the exponent range of bf16. Narrower
 /// formats round the residuals so that the system has no solution, or to zero while the solution is
 /// still wrong.
-bool bb_unwrap_config_descends(const bb_unwrap_config *config);
+bool bb_unwrap_config_supports_cg(const bb_unwrap_config *config);
 
 /// Default method with one format throughout, fp32 or fp64.
 bb_unwrap_config bb_unwrap_config_plain(bb_format format);

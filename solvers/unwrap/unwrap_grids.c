@@ -420,7 +420,7 @@ bb_status bb_unwrap_grids_create(bb_kernel_context *context, const bb_unwrap_con
     }
     BB_TRY(create_sequence(list_load, out, false, &out->load));
     BB_TRY(create_sequence(list_cycle, out, false, &out->cycle));
-    BB_TRY(create_sequence(list_symmetric, out, !bb_unwrap_config_descends(config),
+    BB_TRY(create_sequence(list_symmetric, out, !bb_unwrap_config_supports_cg(config),
                            &out->precondition));
 done:
     return status;

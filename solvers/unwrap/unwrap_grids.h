@@ -83,7 +83,7 @@ BB_CHECKED bb_status bb_unwrap_grids_restore(bb_unwrap_grids *grids);
 
 /// Overwrites the solution with B f, f the right-hand side: one symmetric V(2,2) cycle from zero
 /// with piecewise constant corrections, so that B is symmetric and definite for any mask and
-/// weights. Values are rounded to their formats if bb_unwrap_config_descends.
+/// weights. Values are rounded to their formats if bb_unwrap_config_supports_cg.
 BB_CHECKED bb_status bb_unwrap_grids_precondition(bb_unwrap_grids *grids);
 
 #endif

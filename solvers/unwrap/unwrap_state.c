@@ -488,7 +488,7 @@ double bb_unwrap_state_bytes(bb_unwrap *u, bool in_fp32)
         &u->grids.wy, &u->descent.u, &u->descent.p, &u->descent.q};
     const size_t count = sizeof fields / sizeof fields[0];
     double bytes = 0.0;
-    for (size_t i = 0; i < (bb_unwrap_config_descends(&u->config) ? count : count - 3); ++i) {
+    for (size_t i = 0; i < (bb_unwrap_config_supports_cg(&u->config) ? count : count - 3); ++i) {
         bytes += number_bytes(fields[i], in_fp32);
     }
     for (int level = 0; level < u->grids.count; ++level) {

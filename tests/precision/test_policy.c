@@ -122,7 +122,7 @@ TEST(what_cannot_be_resolved_is_refused)
                 "policy tile_norm: the noise floor of the matrix is unknown");
     policy = rule(BB_POLICY_PRODUCT);
     check_fails(bb_policy_map_create(&policy, BB_VARIANT_HP2, &facts, &map), BB_INVALID,
-                "policy product of hp2 inside x3");
+                "policy product: hp2 with inside x3");
     assert_null(map);
 }
 

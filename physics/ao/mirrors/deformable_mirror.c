@@ -240,10 +240,11 @@ bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, 
     BB_REQUIRE(isnan(condition) || condition > 1.0, BB_INVALID,
                "mirror condition %g, expected more than 1", condition);
     const bb_index actuators = bb_deformable_mirror_actuators(pupil, lenslets);
-    BB_REQUIRE(actuators <= most_actuators, BB_UNSUPPORTED,
-               "a mirror of %td lenslets has %td actuators, expected at most %td (240 lenslets "
-               "without obstruction): their square overflows LAPACK's 32 bits",
-               lenslets, actuators, most_actuators);
+    BB_REQUIRE(
+        actuators <= most_actuators, BB_UNSUPPORTED,
+        "a mirror of %td lenslets has %td actuators, expected at most %td (240 lenslets "
+        "without obstruction): the size of a larger matrix overflows LAPACK's 32-bit integers",
+        lenslets, actuators, most_actuators);
     BB_TRY(place_actuators(pupil, &mirror));
     BB_REQUIRE(mirror.measurement_count > 0 && mirror.actuator_count > 0, BB_INVALID,
                "a mirror of %td lenslets with obstruction %g has %td actuators and %td slopes",

@@ -100,7 +100,7 @@ bb_status bb_mirror_commands_check(const bb_ao_config *config, const bb_sensor *
         const bool corrected = config->targets[t].weight > 0.0;
         char who[40];
         (void)snprintf(who, sizeof who, "targets[%td]", t);
-        BB_TRY(bb_mirror_stack_cover(&stack, truths[t], corrected, who));
+        BB_TRY(bb_mirror_stack_check_coverage(&stack, truths[t], corrected, who));
         moves = moves || (corrected && bb_mirror_stack_moves(&stack, truths[t]));
     }
     BB_REQUIRE(moves, BB_INVALID,

@@ -41,8 +41,8 @@ typedef struct bb_mirror_commands {
 } bb_mirror_commands;
 
 /// Creates the commands of a configuration with mirrors; `truths` [target_count] are its truth
-/// sensors. Errors: BB_MEMORY, BB_INVALID (no actuator moves a slope, bb_mirror_stack_cover's),
-/// BB_INTERNAL (LAPACK did not converge).
+/// sensors. Errors: BB_MEMORY, BB_INVALID (no actuator moves a slope,
+/// bb_mirror_stack_check_coverage's), BB_INTERNAL (LAPACK did not converge).
 BB_CHECKED bb_status bb_mirror_commands_create(const bb_ao_config *config,
                                                const bb_sensor *const *truths,
                                                bb_mirror_commands **out);

@@ -377,8 +377,8 @@ done:
     return status;
 }
 
-bb_status bb_mirror_stack_cover(const bb_mirror_stack *stack, const bb_sensor *sensor,
-                                bool corrected, const char *who)
+bb_status bb_mirror_stack_check_coverage(const bb_mirror_stack *stack, const bb_sensor *sensor,
+                                         bool corrected, const char *who)
 {
     bb_status status = BB_OK;
     for (bb_index k = 0; k < stack->mirror_count; ++k) {

@@ -73,8 +73,9 @@ bool bb_mirror_stack_moves(const bb_mirror_stack *stack, const bb_sensor *truth)
 /// Checks that the grids of all influence functions cover a sensor's footprint; `corrected`:
 /// required, else the rest may count as 0. `who` names the sensor ("targets[2]"). Errors:
 /// BB_INVALID with the required distance.
-BB_CHECKED bb_status bb_mirror_stack_cover(const bb_mirror_stack *stack, const bb_sensor *sensor,
-                                           bool corrected, const char *who);
+BB_CHECKED bb_status bb_mirror_stack_check_coverage(const bb_mirror_stack *stack,
+                                                    const bb_sensor *sensor, bool corrected,
+                                                    const char *who);
 
 /// Computes D [2 count of the sensor][actuators], arcsec per volt, x slopes then y slopes along the
 /// axes of the sensor's grid: for a truth sensor, or for a guide star's, whose footprint on a

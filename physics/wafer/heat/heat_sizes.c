@@ -32,7 +32,7 @@ static bool is_on_wafer(const disc *wafer, double column, double row)
     return x * x + y * y <= wafer->radius * wafer->radius;
 }
 
-// Found from the circle, then by the exact criterion: rounding decides at its rim.
+// From the circle with a margin, then by the mesh's own criterion: rounding decides at the rim.
 static run columns_on_wafer(const disc *wafer, bb_index row)
 {
     if (row < 0 || row >= wafer->rows) {

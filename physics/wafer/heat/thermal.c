@@ -45,7 +45,7 @@ static double relaxation_time(const bb_wafer_material_config *wafer)
            (12.0 * wafer->conductivity_w_per_m_k);
 }
 
-// For steps of `step` s by `stepping` (bb_mesh_stepping).
+// Through-thickness mode for steps of `step` seconds by `stepping` (bb_mesh_stepping).
 static through_mode through_mode_make(const bb_wafer_material_config *wafer, int stepping,
                                       double step)
 {

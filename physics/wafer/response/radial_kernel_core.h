@@ -123,7 +123,8 @@ void bb_radial_kernel_log_corner(double x, double y, double moments[BB_LOG_MOMEN
     }
 }
 
-// Whole cells beyond the reach of the short modes may be too long for the closed form.
+// True for distant cells, and for cells left whole because the short modes are negligible there:
+// they may be too long for the closed form.
 BB_DEVICE_FUNCTION
 bool bb_radial_integrand_is_far(const bb_radial_integrand *kernel, double side, double distance)
 {

@@ -85,8 +85,8 @@ bb_status bb_zfp_stream_check(const bb_zfp_stream *stream)
                BB_INVALID, "zfp: minimum exponent %d, expected %d to %d",
                settings->minimum_exponent, BB_ZFP_LEAST_EXPONENT - 1, (int)MOST_EXPONENT);
     BB_REQUIRE(stream->bytes != NULL && stream->bits <= 8 * (uint64_t)stream->size, BB_INVALID,
-               "zfp: a stream of %llu bits in only %zu bytes", (unsigned long long)stream->bits,
-               stream->size);
+               "zfp: the stream has %llu bits, but its buffer only %zu bytes",
+               (unsigned long long)stream->bits, stream->size);
     if (bb_zfp_stream_fixed(stream)) {
         uint64_t needed = (uint64_t)bb_zfp_stream_blocks(stream) * settings->maximum_bits;
         BB_REQUIRE(stream->bits >= needed, BB_INVALID,

@@ -131,7 +131,7 @@ bb_status bb_ao_timeline_config_cover(const bb_ao_study *study, const bb_ao_conf
     for (bb_index s = 0; s < guides->sensor_count; ++s) {
         char who[40];
         (void)snprintf(who, sizeof who, "guide_stars[%td]", s);
-        BB_TRY(bb_mirror_stack_cover(&stack, &guides->sensors[s], false, who));
+        BB_TRY(bb_mirror_stack_check_coverage(&stack, &guides->sensors[s], false, who));
     }
 done:
     bb_mirror_stack_release(&stack);

@@ -12,7 +12,8 @@ BB_CHECKED bb_status bb_ao_timeline_config_check(const void *study, const bb_con
                                                  bb_problems *problems);
 
 /// Checks that influence functions from files, set in `physics`, cover the area of the mirrors that
-/// guide stars see in a closed loop (bb_mirror_stack_cover). Errors: BB_INVALID, BB_MEMORY.
+/// guide stars see in a closed loop (bb_mirror_stack_check_coverage). Errors: BB_INVALID,
+/// BB_MEMORY.
 BB_CHECKED bb_status bb_ao_timeline_config_cover(const bb_ao_study *study,
                                                  const bb_ao_config *physics,
                                                  const bb_sensor_array *guides);

@@ -10,8 +10,8 @@
 // the turbulence
 //   Cmm' = b_0 Cmm + sum_k b_k [C(k T) + C(k T)^T],   Ctm' = sum_j a_j Ctm(delay + j T),
 // and likewise for the phase. Noise, unknown tilts and errors of rounded slopes and sums are
-// independent from frame to frame. J is the number of settling frames, but at most that after
-// which older frames have a weight of 1e-6.
+// independent from frame to frame. J is the number of settling frames, limited to the age
+// at which a frame's weight falls to 1e-6.
 #ifndef BB_SIM_AO_TIMELINE_LATE_SCORES_H
 #define BB_SIM_AO_TIMELINE_LATE_SCORES_H
 

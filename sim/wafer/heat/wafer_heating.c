@@ -200,7 +200,7 @@ static bb_status store_input(heating_run *run, bb_index light_step)
     BB_TRY(bb_thread_ranges(cells, GRAIN, average, &means)); // page faults in parallel
     const bool narrow =
         run->formats.heat != NULL || run->formats.interpolation != NULL; // fails in the product
-    bb_index bad = bb_stage_inspect("temperatures", input, cells);
+    bb_index bad = bb_stage_find_nonfinite("temperatures", input, cells);
     BB_REQUIRE(
         bad < 0 || narrow, BB_INVALID,
         "temperature of cell %td in light step %td of field %td: %g, expected a finite value", bad,

@@ -273,7 +273,7 @@ static void expect_all(const bb_tile_stream *stream)
     for (bb_index row = 0; row < panels->tile_rows; ++row) {
         for (bb_index column = 0; column <= row; ++column) {
             const bb_index p = bb_tile_panels_of_column(panels, column);
-            bb_tile_store_expect(stream->store, index_of(row, column), panels->stage[p]);
+            bb_tile_store_set_next_use(stream->store, index_of(row, column), panels->stage[p]);
         }
     }
 }

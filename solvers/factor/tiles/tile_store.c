@@ -336,11 +336,11 @@ done:
 
 void bb_tile_store_release(bb_tile_store *store, bb_index tile, bb_index next_use)
 {
-    bb_tile_store_expect(store, tile, next_use);
+    bb_tile_store_set_next_use(store, tile, next_use);
     atomic_fetch_sub_explicit(&store->entries[tile].holders, 1, memory_order_release);
 }
 
-void bb_tile_store_expect(bb_tile_store *store, bb_index tile, bb_index next_use)
+void bb_tile_store_set_next_use(bb_tile_store *store, bb_index tile, bb_index next_use)
 {
     atomic_store_explicit(&store->entries[tile].next_use, next_use, memory_order_relaxed);
 }
@@ -371,7 +371,7 @@ static bb_status acquire_tile(const bb_tile_matrix *matrix, bb_index row, bb_ind
     BB_TRY(bb_tile_store_acquire(matrix->store, tile, BB_TILE_READ, 1, &held));
     BB_REQUIRE(held, BB_INTERNAL,
                "the memory limit is below one row of tiles, which the plan checks");
-    bb_tile_store_expect(matrix->store, tile, next_use);
+    bb_tile_store_set_next_use(matrix->store, tile, next_use);
 done:
     return status;
 }

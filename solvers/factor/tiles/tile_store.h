@@ -50,7 +50,7 @@ BB_CHECKED bb_status bb_tile_store_acquire(bb_tile_store *store, bb_index tile,
 void bb_tile_store_release(bb_tile_store *store, bb_index tile, bb_index next_use);
 
 /// Sets the next use of a tile that nobody holds.
-void bb_tile_store_expect(bb_tile_store *store, bb_index tile, bb_index next_use);
+void bb_tile_store_set_next_use(bb_tile_store *store, bb_index tile, bb_index next_use);
 
 /// Releases all holders, after abandoned work.
 void bb_tile_store_release_all(bb_tile_store *store);

@@ -111,7 +111,7 @@ static void join_warp(bb_emission_writer *writer, const bb_emission_team_sum *su
     }
 }
 
-// Joins `count` lanes in local memory, after every work-item has stored its own.
+// Emits the tree reduction of a team's partial sums in local memory.
 static void join_memory(bb_emission_writer *writer, const bb_emission_team_sum *sum, bb_index lanes)
 {
     const int number = sum->number;

@@ -237,7 +237,7 @@ static bb_index find_element(evaluation *run, const bb_step *step)
     return element;
 }
 
-// false: the body is skipped for this point.
+// Reads an element; returns false if the body must be skipped for this point.
 static bool run_read(evaluation *run, const bb_step *step)
 {
     const bb_index element = find_element(run, step);

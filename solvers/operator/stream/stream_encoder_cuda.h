@@ -330,7 +330,7 @@ __global__ void __launch_bounds__(threads, 3)
     bb_stream_errors out;
     int exponent = 0;
     bool again = true;
-    // Runs twice if sums need a separate unit, like bb_error_norms_add.
+    // Repeats with scaled sums if squares of errors could overflow or underflow.
     while (again) {
         code_segment(task, scaling, row, segment, scalbn(1.0, -exponent), coder, errors, found);
         out.norms.sum_squares = sum_of_lanes(errors.squares);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For .cu files only: stages of stream_producer_cuda.h for GPUs without bulk copies, before and
-// after sm_90. The multiplying threads copy them, the next one during the current product if shared
-// memory has room for two.
+// after sm_90. The threads that multiply also copy the stages: the next one during the current
+// product if shared memory has room for two.
 //
 // Runs and places are those of stream_partition_core.h. Pieces that blocks on sm_90 draw
 // dynamically are assigned statically: block b has the turns b, b + blocks and so on. Each has its

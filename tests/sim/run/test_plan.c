@@ -203,11 +203,11 @@ TEST(what_it_lacks_is_refused)
         const char *text;
     } cases[] = {
         {10e9, 0.0, 0, BB_OK, ""},
-        {11e9, 0.0, 0, BB_MEMORY, "node: has 10.0 GB of memory, but the plan needs 11.0 GB"},
+        {11e9, 0.0, 0, BB_MEMORY, "node has 10.0 GB of memory, but the plan needs 11.0 GB"},
         {1e9, 80e9, 2, BB_OK, ""},
         {1e9, 81e9, 1, BB_MEMORY,
-         "node: has GPUs of 80.0 GB, but the largest pipeline needs 81.0 GB"},
-        {1e9, 1e9, 3, BB_DEVICE, "node: has 2 GPUs, but the plan needs 3"},
+         "node has 80.0 GB per GPU, but the largest pipeline needs 81.0 GB"},
+        {1e9, 1e9, 3, BB_DEVICE, "node has 2 GPUs, but the plan needs 3"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const bb_plan plan = {.host_bytes = cases[i].host_bytes,
@@ -228,7 +228,7 @@ TEST(check_plans_for_another_machine)
     CALL_EXPECT(0, "memory on the device", "check", study, "--device", "cuda", "--machine",
                 shipped);
     write_text("machine.yaml", "name: desk\nmemory_gb: 256\ngpus: 1\ngpu_memory_gb: 24\n");
-    CALL_EXPECT(4, "desk: has GPUs of 24.0 GB, but the largest pipeline needs", "check", study,
+    CALL_EXPECT(4, "desk has 24.0 GB per GPU, but the largest pipeline needs", "check", study,
                 "--device", "cuda", "--machine", "machine.yaml");
 }
 

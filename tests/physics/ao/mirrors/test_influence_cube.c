@@ -157,7 +157,7 @@ TEST(slopes_are_those_of_the_function_that_was_sampled)
     const bb_sensor *truth = &arrays[1].sensors[0];
     check_slopes(&stack, truth, &worst);
     assert_true(bb_mirror_stack_moves(&stack, truth));
-    check_ok(bb_mirror_stack_cover(&stack, truth, true, "it"));
+    check_ok(bb_mirror_stack_check_coverage(&stack, truth, true, "it"));
     // The same samples with the axes swapped are another mirror.
     bb_influence_cube turned = cubes[1];
     turned.rows = turned.columns = 131;
@@ -242,22 +242,24 @@ TEST(a_grid_reaches_what_is_corrected)
     autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, &c.atmosphere, 0.0);
     check_ok(bb_mirror_stack_create(&config, &stack));
     check_ok(bb_sensor_array_create_truth(&config, 2, &atmosphere, &truth)); // along y
-    check_fails(bb_mirror_stack_cover(&stack, truth.sensors, true, "targets[2]"), BB_INVALID,
+    check_fails(bb_mirror_stack_check_coverage(&stack, truth.sensors, true, "targets[2]"),
+                BB_INVALID,
                 "mirrors[0].influence: the grid of 101 x 102 samples 0.1 m apart reaches 5.05 m "
                 "from the axis along y, expected 5.06659 m: the footprint of targets[2] "
                 "on the conjugate at 11000 m");
-    check_ok(bb_mirror_stack_cover(&stack, truth.sensors, false, "targets[2]")); // now 0
+    check_ok(bb_mirror_stack_check_coverage(&stack, truth.sensors, false, "targets[2]")); // now 0
     cube.values[7] = 1e-7;
-    check_fails(bb_mirror_stack_cover(&stack, truth.sensors, false, "targets[2]"), BB_INVALID,
+    check_fails(bb_mirror_stack_check_coverage(&stack, truth.sensors, false, "targets[2]"),
+                BB_INVALID,
                 "0.05 of the peak at the rim of the grid, 5.05 m from the axis along y, expected "
                 "at most 0.01: the footprint of targets[2] on the conjugate at 11000 m extends to "
                 "5.06659 m");
     bb_sensor_array_release(&truth);
     check_ok(bb_sensor_array_create_truth(&config, 1, &atmosphere, &truth)); // along x, 5.1 m
-    check_ok(bb_mirror_stack_cover(&stack, truth.sensors, true, "targets[1]"));
+    check_ok(bb_mirror_stack_check_coverage(&stack, truth.sensors, true, "targets[1]"));
     truth.sensors[0].star.altitude_m = 10.0e3; // the mirror is above it
     truth.sensors[0].star.x_rad = 1.0;
-    check_ok(bb_mirror_stack_cover(&stack, truth.sensors, true, "targets[1]"));
+    check_ok(bb_mirror_stack_check_coverage(&stack, truth.sensors, true, "targets[1]"));
     BB_RELEASE(&cube.values);
 }
 

@@ -183,7 +183,7 @@ TEST(what_no_stream_has_is_refused)
     check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "more than 2^43");
     bad = good;
     bad.bits = 513;
-    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "513 bits in only 64 bytes");
+    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "513 bits, but its buffer only 64");
     bad = good;
     bad.settings.maximum_bits = 8;
     check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "expected at least 9");

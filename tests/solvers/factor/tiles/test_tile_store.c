@@ -170,7 +170,7 @@ TEST(the_farthest_next_use_goes_first)
         assert_true(hold(&f, t, BB_TILE_FRESH));
         bb_tile_store_release(f.store, t, t == 0 ? uses[0] : 1);
         if (t > 0) {
-            bb_tile_store_expect(f.store, t, uses[t]);
+            bb_tile_store_set_next_use(f.store, t, uses[t]);
         }
     }
     for (int i = 0; i < 2; ++i) {
