@@ -57,7 +57,7 @@ done:
     return status;
 }
 
-// The core was factored as column-major upper: U^T U is, row-major, L L^T.
+// The core was factored as a column-major upper triangle: its U^T U is L L^T in row-major order.
 void bb_low_rank_core_solve(const bb_low_rank *part, const double *core, bb_index m, double *w)
 {
     int count = (int)part->count;

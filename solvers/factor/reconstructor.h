@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// R = B A^-1 from a tile factor of A: undoes the scaling, and applies an optional low-rank part of
-// A exactly in fp64.
+// Reconstructor R = B A^-1 from a tile factor of A: undoes the scaling and applies an optional
+// low-rank part of A exactly in fp64.
 //
 // The factor is that of D A0 D (D diagonal), and A = A0 + U C U^T with few columns U and variances
 // C = diag(c), which may be infinite. With X = B A0^-1 and V = U^T A0^-1, both from the factor,
@@ -31,13 +31,13 @@ struct bb_inverse {
 
 /// Context of bb_inverse_of_factor: A^-1 = D (D A D)^-1 D.
 typedef struct bb_factor_inverse {
-    const bb_tile_matrix *factor; ///< of D A D
+    const bb_tile_matrix *factor; ///< factor of D A D
     const double *scale;          ///< [n] diagonal of D, NULL for none
 } bb_factor_inverse;
 
 bb_inverse bb_inverse_of_factor(bb_factor_inverse *context);
 
-/// X <- X D for X [rows][n]; D NULL: nothing.
+/// X <- X D for X [rows][n]; does nothing if D is NULL.
 void bb_inverse_scale(bb_index rows, bb_index n, const double *scale, double *x);
 
 /// Low-rank part U C U^T; count 0: none.
@@ -56,7 +56,8 @@ BB_CHECKED bb_status bb_low_rank_core_factor(const bb_low_rank *part, double *co
 /// W <- W (C^-1 + V U)^-1 for W [m][count], with the factored core.
 void bb_low_rank_core_solve(const bb_low_rank *part, const double *core, bb_index m, double *w);
 
-/// V = U^T A0^-1 of a factor, computed once and shared by all targets. Opaque, owned by the caller.
+/// Update with V = U^T A0^-1 of a factor, computed once and shared by all targets. Opaque, owned by
+/// the caller.
 typedef struct bb_low_rank_update bb_low_rank_update;
 
 /// Creates an update from any inverse of A0; `part` is borrowed. A singular core C^-1 + V U is an
@@ -79,7 +80,7 @@ BB_CHECKED bb_status bb_reconstructor_make(const bb_inverse *inverse,
                                            const bb_low_rank_update *update, bb_index m, double *r,
                                            bb_outcome *outcome);
 
-/// The same from a factor of D A0 D.
+/// Applies the inverse as above, from a factor of D A0 D.
 BB_CHECKED bb_status bb_reconstructor_solve(const bb_tile_matrix *factor, const double *scale,
                                             const bb_low_rank_update *update, bb_index m, double *r,
                                             bb_outcome *outcome);

@@ -169,7 +169,7 @@ bb_need bb_refinement_need(const bb_refine_config *config, bb_index n, bb_index 
     const bb_index iterations =
         config->iterations < USUAL_ITERATIONS ? config->iterations : USUAL_ITERATIONS;
     const bb_refinement_report usual = {.rows = rows, .iterations = rows * iterations};
-    // b, y, r, two packed copies, a panel, and the states of the rows.
+    // Memory: b, y, r, two packed copies, a panel, and the states of the rows.
     const bb_need products = {.host_bytes = sizeof(double) * (double)n * (5.0 * block + width) +
                                             block * (sizeof(bb_refine_row) + sizeof(bb_index)),
                               .seconds =

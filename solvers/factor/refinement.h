@@ -49,7 +49,7 @@ typedef struct bb_refinement_report {
 typedef struct bb_refinement {
     const bb_matrix_source *matrix; ///< A, n x n, symmetric
     const double *scale;            ///< [n] diagonal of D, NULL for none
-    const bb_tile_matrix *factor;   ///< of D A D
+    const bb_tile_matrix *factor;   ///< factor of D A D
     bb_refine_config config;        ///< any method except none
     bb_refinement_report report;    ///< every solve adds to it
 } bb_refinement;

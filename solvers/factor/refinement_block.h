@@ -9,7 +9,8 @@
 
 typedef enum bb_refine_state {
     BB_REFINE_ACTIVE,
-    BB_REFINE_PAUSED, ///< the method considers it converged, or it waits for the end of a cycle
+    BB_REFINE_PAUSED, ///< the method considers the row converged, or the row waits for the end of a
+                      ///< cycle
     BB_REFINE_DONE,
     BB_REFINE_LIMIT,
     BB_REFINE_STAGNATED,

@@ -22,7 +22,7 @@ typedef struct cycle {
 typedef struct krylov {
     bb_refine_block *block;
     double *basis; // [rows][RESTART + 1][n]
-    cycle *cycles; // [rows]
+    cycle *cycles; // [rows] states
 } krylov;
 
 static double *basis_of(const krylov *work, bb_index row, int column)

@@ -66,7 +66,7 @@ done:
     return status;
 }
 
-// R Ctm^T [rows][m].
+// Task, and its product R Ctm^T [rows][m].
 typedef struct crossing {
     const bb_residual_task *task;
     double *out;
@@ -233,7 +233,7 @@ typedef struct product {
     bb_index shared_count;          // number of tasks that share r
     const bb_residual_task *shared; // first of these tasks; NULL for a single plain task
     const bb_residual_task *seen;   // that single task, if it has truth weights
-    const bb_matrix_source *ctm;    // of a single plain task
+    const bb_matrix_source *ctm;    // Ctm of a single plain task
     double *g;                      // [rows][width]: R Cmm, minus 2 Ctm for a plain task
     double *p;                      // [rows][rows]: G R^T; for a plain task its cee
 } product;
@@ -360,7 +360,7 @@ static void release_products(scoring *work, bb_index count)
     BB_RELEASE(&work->products);
 }
 
-// P of a plain task, multiplied by its truth weights.
+// Copies the diagonal of P if a plain task needs it, and applies the task's truth weights to P.
 static bb_status apply_truth_weights(const bb_residual_task *task, const double *p)
 {
     const bb_index m = task->ctm->rows;
@@ -419,8 +419,8 @@ done:
     return status;
 }
 
-// A panel of Cmm and the products of all rows with it; at the end blocks of Ctt of one task.
-// Products of shared r are kept until all of them have been weighted.
+// Memory: a panel of Cmm and the products of all rows with it; at the end blocks of Ctt of one
+// task. Products of shared r are kept until all of them have been weighted.
 bb_need bb_residual_covariance_need(const bb_residual_extent *extent, double threads)
 {
     const double n = (double)extent->n;
@@ -442,8 +442,8 @@ bb_need bb_residual_covariance_need(const bb_residual_extent *extent, double thr
                      .seconds = flops / (BB_NEED_FP64_RATE * threads)};
 }
 
-// R, a panel of Cmm and its product with R; the sum and a partial sum, whose memory is also used
-// for R Ctm^T. GPUs other than the first have only the partial sum.
+// Memory of a GPU: R, a panel of Cmm and its product with R; the sum and a partial sum, whose
+// memory is also used for R Ctm^T. GPUs other than the first have only the partial sum.
 bb_need bb_residual_covariance_device_need(bb_index gpus, bb_index n, bb_index rows,
                                            bb_index truths, bb_index size)
 {
@@ -460,7 +460,7 @@ bb_need bb_residual_covariance_device_need(bb_index gpus, bb_index n, bb_index r
                      .seconds = flops / BB_NEED_DEVICE_RATE};
 }
 
-// F and z, plus W, M, a slab of G and one of S.
+// Memory of the sums over pairs: F and z, plus W, M, a slab of G and one of S.
 bb_need bb_residual_pairs_device_need(double points, double actuators, double columns)
 {
     // Slab size in residual_scorer_cuda.cu and residual_pairs_cuda.cu.

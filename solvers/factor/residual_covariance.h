@@ -28,24 +28,24 @@ extern "C" {
 /// tasks with the same r share, and which other weights require.
 typedef struct bb_residual_task {
     const double *r;             ///< [rows][n]; NULL if only a device has it
-    const void *device_r;        ///< the same on the first GPU of a scorer; NULL: `r` is used
+    const void *device_r;        ///< the same r on the first GPU of a scorer; NULL: `r` is used
     const bb_matrix_source *ctm; ///< m x n
     const bb_matrix_source *ctt; ///< q x q, B Ctt B^T; NULL: omitted, and q is m
     double *cee;                 ///< [q][q], written, symmetric
     bb_index rows;               ///< rows of r for a task scored by R Cmm R^T; 0: plain
     const double *weights;       ///< A [q][rows]; NULL: identity
-    /// B [q][m]; NULL: identity. A scorer caches that of a plain task.
+    /// B [q][m]; NULL: identity. A scorer caches the B of a plain task.
     const double *truth_weights;
     double *diagonal; ///< [m], diagonal of (R Cmm - 2 Ctm) R^T, written by a plain task with B;
                       ///< NULL: not needed, and a GPU multiplies Cmm by B R only
 } bb_residual_task;
 
-/// q, and number of rows of r.
+/// Size q of the result, and number of rows of r.
 bb_index bb_residual_task_size(const bb_residual_task *task);
 bb_index bb_residual_task_rows(const bb_residual_task *task);
 
-/// True if the task is plain with B; and if it has no diagonal besides, so that only B R needs to
-/// be multiplied by Cmm.
+/// True if the task is plain and has B. The second function also requires that it has no diagonal,
+/// so that only B R needs to be multiplied by Cmm.
 bool bb_residual_task_sees_plain(const bb_residual_task *task);
 bool bb_residual_task_in_commands(const bb_residual_task *task);
 
@@ -77,9 +77,9 @@ enum { BB_RESIDUAL_PARTIALS = 8, BB_RESIDUAL_GPUS = BB_RESIDUAL_PARTIALS };
 BB_CHECKED bb_status bb_residual_covariance(const bb_matrix_source *cmm, bb_index count,
                                             const bb_residual_task *tasks);
 
-/// The same on `gpus` cuda devices, with sums in the order of cuBLAS. Panels of Cmm are filled
-/// there, again for each estimate (residual_scorer.h caches shared ones). Further errors: those of
-/// bb_residual_scorer_create.
+/// Scores as above on `gpus` cuda devices, with sums in the order of cuBLAS. Panels of Cmm are
+/// filled there, again for each estimate (residual_scorer.h caches shared ones). Further errors:
+/// those of bb_residual_scorer_create.
 BB_CHECKED bb_status bb_residual_covariance_device(bb_index gpus, bb_device *const *devices,
                                                    const bb_matrix_source *cmm, bb_index count,
                                                    const bb_residual_task *tasks);

@@ -68,7 +68,7 @@ done:
     return status;
 }
 
-// A panel, then the blocks for symmetrisation.
+// Memory: a panel, then the blocks for symmetrisation.
 bb_need bb_residual_noise_need(double n, double m, double threads)
 {
     enum { BLOCK = 256 };

@@ -7,8 +7,8 @@
 
 #include "core/csr.h"
 
-/// out [m][m] = R N R^T, symmetric, for R `r` [m][n] and a symmetric N [n][n]. Panels have a fixed
-/// width: the bits do not depend on the threads. Errors: BB_MEMORY.
+/// Computes out [m][m] = R N R^T, symmetric, for R `r` [m][n] and a symmetric N [n][n]. Panels have
+/// a fixed width: the bits do not depend on the threads. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_residual_noise(const bb_csr *noise, bb_index m, const double *r,
                                        double *out);
 

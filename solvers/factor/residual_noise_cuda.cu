@@ -12,7 +12,7 @@ const bb_index strip = 1024; // rows of a diagonal block
 
 struct projection {
     void *r, *g, *out;                // [m][n], [m][width], [m][m]
-    void *row_start, *column, *value; // of N
+    void *row_start, *column, *value; // matrix N
 };
 
 __global__ void gather(const double *r, bb_index m, bb_index n, const bb_index *row_start,
@@ -57,8 +57,8 @@ bb_status open(const bb_residual_scorer *s, const bb_csr *noise, bb_index m,
     return BB_OK;
 }
 
-// Out [m][m] += G R^T, which is symmetric: diagonal blocks, and blocks below them counted twice.
-// Blocks above stay 0, so that the symmetric part is the product.
+// Adds the symmetric G R^T to out [m][m]: its diagonal blocks once and the blocks below them twice.
+// Blocks above stay 0, so that the symmetric part of `out` is the product.
 bb_status add_lower(const bb_residual_scorer *s, const double *g, const double *r, bb_index m,
                     bb_index width, double *out)
 {

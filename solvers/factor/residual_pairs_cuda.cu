@@ -157,7 +157,7 @@ void release_sides(const bb_residual_gpu *gpu, blocks *work)
     bb_device_source_destroy(&work->source);
 }
 
-// z -= 2 G M^T, for some rows of G at a time.
+// Subtracts 2 G M^T from z, for some rows of G at a time.
 bb_status add_source(const bb_residual_scorer *s, const bb_residual_pairs *task, blocks *work)
 {
     const bb_residual_gpu *gpu = s->gpus;
@@ -200,7 +200,8 @@ bb_status twist(const bb_residual_scorer *s, const bb_residual_pairs *task, bloc
     return BB_OK;
 }
 
-// S = (F z^T + z F^T) / 2 of the points of rows begin..end with all points up to their last.
+// Computes S = (F z^T + z F^T) / 2 of the points of rows begin..end with all points up to their
+// last.
 bb_status multiply(const bb_residual_scorer *s, const bb_residual_pairs *task, const blocks *work,
                    bb_index begin, bb_index end)
 {

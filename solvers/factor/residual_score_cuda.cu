@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Scores of estimates. The products with Cmm and Ctm are distributed over the GPUs by panels of
-// columns (residual_scorer_cuda.h), for which each needs all of R. Every GPU gets a part of the
-// rows from the host and the others from its peers, so that nothing crosses the host link twice.
-// Weighting of the sums, 1 to 3 % of the operations for mosaic-100368, runs on the first GPU.
+// columns (residual_scorer_cuda.h), and each GPU needs all of R. Every GPU gets some rows from the
+// host and the other rows from its peers, so that nothing crosses the host link twice. Weighting of
+// the sums, 1 to 3 % of the operations for mosaic-100368, runs on the first GPU.
 #include "solvers/factor/residual_scorer_cuda.h"
 
 namespace
@@ -11,17 +11,17 @@ namespace
 
 const size_t word = sizeof(double);
 
-// Computation of R Cmm R^T, or for a plain task of (R Cmm - 2 Ctm) R^T; in command space with M = B
-// R for R and B Ctm for Ctm.
+// Computation of R Cmm R^T, or for a plain task of (R Cmm - 2 Ctm) R^T; in command space R is
+// replaced by M = B R, and Ctm by B Ctm.
 struct projecting {
     bb_residual_scorer *scorer;
     bb_index rows, truths;           // rows of R; truths of the tasks that share it, 0: plain
     bb_index slopes;                 // rows of R before B in command space, else 0
     void *weights[BB_RESIDUAL_GPUS]; // B [rows][slopes]; on the first GPU it belongs to the scorer
     void *block[BB_RESIDUAL_GPUS];   // [slopes][width] of Ctm in command space
-    bb_device_source *ctm[BB_RESIDUAL_GPUS]; // for a plain task, or NULL
-    void *r[BB_RESIDUAL_GPUS];     // [rows][n]; on the first GPU that of the task, if it has one
-    bool resident;                 // true if it has
+    bb_device_source *ctm[BB_RESIDUAL_GPUS]; // diagonal for a plain task, or NULL
+    void *r[BB_RESIDUAL_GPUS];     // R [rows][n]; on the first GPU that of the task, if it has one
+    bool resident;                 // true if the first GPU uses the R of the task
     void *panel[BB_RESIDUAL_GPUS]; // [n][width] of Cmm
     void *g[BB_RESIDUAL_GPUS];     // [rows][width]
     bb_residual_partials partials;
@@ -206,7 +206,7 @@ void close_projection(projecting *work)
     (void)bb_residual_scorer_use(&s->gpus[0]);
 }
 
-// Panel of columns from `begin` on, filled or cached.
+// Returns the panel of columns from `begin` on, filled or cached.
 bb_status get_panel(const projecting *work, bb_index gpu, bb_index begin, void **panel)
 {
     bb_residual_scorer *s = work->scorer;
@@ -224,7 +224,7 @@ bb_status get_panel(const projecting *work, bb_index gpu, bb_index begin, void *
                                                   bb_residual_scorer_width(s, begin), s->width));
 }
 
-// G = alpha R C + beta G for the panel's columns and rows from `row` on.
+// Computes G = alpha R C + beta G for the panel's columns and rows from `row` on.
 bb_status add_rows(const projecting *work, bb_index gpu, const double *panel, bb_index row,
                    bb_index rows, bb_index width, double alpha, double beta)
 {
@@ -240,7 +240,7 @@ bb_status add_rows(const projecting *work, bb_index gpu, const double *panel, bb
     return bb_residual_scorer_queue(s, &s->gpus[gpu], &p);
 }
 
-// G = Ctm for the panel's columns, B Ctm in command space.
+// Computes G = Ctm for the panel's columns, B Ctm in command space.
 bb_status fill_truths(const projecting *work, bb_index gpu, bb_index begin, bb_index width)
 {
     const bb_residual_scorer *s = work->scorer;
@@ -258,8 +258,8 @@ bb_status fill_truths(const projecting *work, bb_index gpu, bb_index begin, bb_i
     return bb_residual_scorer_queue(s, own, &p);
 }
 
-// Product with the columns from `begin` on: rows of Cmm below the diagonal block count twice and
-// rows above it are omitted, which gives the same symmetric part of G R^T.
+// Adds the product with the columns from `begin` on: rows of Cmm below the diagonal block count
+// twice and rows above it are omitted, which gives the same symmetric part of G R^T.
 bb_status project_panel(const void *context, bb_index gpu, bb_index begin, double beta,
                         void *target)
 {
@@ -305,7 +305,7 @@ bb_status add_part(projecting *work)
     return multiply(s, p);
 }
 
-// M = B R on the first GPU, from R there or on the host.
+// Computes M = B R on the first GPU, from R there or on the host.
 bb_status compute_commands(const bb_residual_task *task, const projecting *work)
 {
     const bb_residual_scorer *s = work->scorer;
@@ -323,7 +323,7 @@ bb_status compute_commands(const bb_residual_task *task, const projecting *work)
     return status;
 }
 
-// B and room for Ctm on every GPU, and M on all of them.
+// Uploads B and allocates Ctm on every GPU, and computes M on all of them.
 bb_status open_commands(const bb_residual_task *task, projecting *work)
 {
     bb_residual_scorer *s = work->scorer;
@@ -479,7 +479,7 @@ bb_status apply_weights(const weighing *work)
                                                   rows, true));
 }
 
-// P: the weighted product minus twice the cross term.
+// Computes P: the weighted product minus twice the cross term.
 bb_status assemble(const weighing *work)
 {
     const bb_residual_scorer *s = work->shared->scorer;

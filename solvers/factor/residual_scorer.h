@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Residuals of estimates (residual_covariance.h) on cuda devices, and related products. All in
-// fp64. Only half of Cmm is used: sym(R Cmm R^T) equals that of R (rows on and below the diagonal
-// blocks, those below counted twice) R^T. Sums are in the order of cuBLAS and repeatable bit for
-// bit.
+// fp64. Only half of Cmm is used: the symmetric part of R Cmm R^T does not change if blocks above
+// the diagonal are omitted and those below it count twice. Sums are in the order of cuBLAS and
+// repeatable bit for bit.
 //
 // Several GPUs of a host share the products with Cmm and Ctm by panels of columns, which each GPU
 // fills itself; R is on all of them. A sum over panels consists of eight partial sums, distributed
@@ -73,12 +73,12 @@ BB_CHECKED bb_status bb_residual_scorer_congruence(bb_residual_scorer *scorer, b
                                                    const double *symmetric, double *out);
 
 /// Computes `rows` rows of a product of host arrays (core/row_product.h), with all of B on the
-/// first GPU: `resident` if it is there already, else NULL. Errors: likewise.
+/// first GPU: `resident` if it is there already, else NULL. Errors: BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows,
                                                  const bb_row_product *product,
                                                  const void *resident);
 
-/// A residual on `count` points, the lit ones of a grid [edge][edge], row by row:
+/// Residual on `count` points, the lit ones of a grid [edge][edge], row by row:
 ///   D_ij / 2 = (S_ii + S_jj) / 2 - S_ij + s_ij,  S_ij = (F_i z_j + z_i F_j) / 2,
 ///   z = F W - 2 G M^T.
 /// Everything is borrowed.
@@ -105,7 +105,7 @@ typedef struct bb_residual_pairs {
 BB_CHECKED bb_status bb_residual_scorer_pairs(bb_residual_scorer *scorer,
                                               const bb_residual_pairs *task);
 
-/// R N R^T, `out` [rows][rows] on the host, for the R of a task and a symmetric sparse N
+/// Computes R N R^T, `out` [rows][rows] on the host, for the R of a task and a symmetric sparse N
 /// (residual_noise.h). Errors: BB_INVALID (sizes), BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_residual_scorer_noise(bb_residual_scorer *scorer, const bb_csr *noise,
                                               const bb_residual_task *task, double *out);

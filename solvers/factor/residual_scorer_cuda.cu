@@ -12,7 +12,7 @@ const bb_index panel_columns = 1024;
 const bb_index slab_values = bb_index{1} << 26; // size of the current A and of the current C
 const size_t word = sizeof(double);
 
-// On the first GPU.
+// Queues a product on the first GPU.
 bb_status multiply(const bb_residual_scorer *s, const bb_dense_product_cuda &p)
 {
     return bb_residual_scorer_queue(s, &s->gpus[0], &p);
@@ -81,8 +81,8 @@ bb_status check_devices(bb_index gpus, bb_device *const *devices)
     return BB_OK;
 }
 
-// A C A^T, computed by half of it, or A B; on the first GPU only, because they take 0.1 s and 0.3 s
-// for mosaic-100368, a few times per study.
+// Arrays of a product A C A^T, with A C in `half`, or of A B; on the first GPU only, because they
+// take 0.1 s and 0.3 s for mosaic-100368, a few times per study.
 struct multiplying {
     void *weights, *values, *half, *out;
 };
@@ -134,7 +134,7 @@ struct slabs {
     multiplying blocks;
 };
 
-// Uses some rows of A and C at a time, with all of B.
+// Multiplies some rows of A at a time by all of B.
 bb_status compute_product(const bb_residual_scorer *s, slabs *work)
 {
     const bb_residual_gpu *gpu = s->gpus;

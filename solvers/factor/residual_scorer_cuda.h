@@ -15,8 +15,9 @@ struct bb_residual_gpu {
     cublasHandle_t handle;
     cudaStream_t stream; ///< end of all its work
     bb_transfer *transfer;
-    cudaEvent_t made; ///< its partial sum is computed
-    cudaEvent_t read; ///< the first GPU has read it; the event belongs to the first GPU
+    cudaEvent_t made; ///< partial sum of the GPU is computed
+    cudaEvent_t read; ///< the first GPU has read the partial sum; the event belongs to the first
+                      ///< GPU
 };
 
 /// A matrix whose panels of columns are cached on the GPUs: Cmm of the scorer, or another one.
@@ -31,14 +32,14 @@ enum { BB_RESIDUAL_KEPT = 9 }; ///< Cmm, and right-hand sides of a few targets
 struct bb_residual_scorer {
     const bb_dense_library_cuda *library;
     bb_index n, width;                       ///< width of a panel
-    bb_index count;                          ///< of GPUs; results are on the first
+    bb_index count;                          ///< number of GPUs; results are on the first
     double room;                             ///< bytes left on each GPU for further cached panels
     bb_residual_kept kept[BB_RESIDUAL_KEPT]; ///< the first is Cmm
     int kept_count;                          ///< 0: caching is off
     bb_index rank;                           ///< rank of the low-rank part of Cmm
     void *vectors;                           ///< U C^(1/2) [n][rank] on the first GPU
     const double *seen_by;                   ///< B [q][m] of the previous plain task, on the host
-    void *weights;                           ///< the same on the first GPU
+    void *weights;                           ///< that B on the first GPU
     bb_residual_gpu gpus[BB_RESIDUAL_GPUS];
 };
 

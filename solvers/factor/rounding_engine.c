@@ -22,8 +22,8 @@ typedef struct sweep {
     bb_rounding_panel panel; // current panel
 } sweep;
 
-// Feedback to a column: received, or, for columns before the panel, due from the panel's columns
-// from `first` on.
+// Returns the feedback to a column: the feedback received so far and, for columns before the panel,
+// the feedback of the panel's columns from `first` on.
 static double fed_to(const sweep *work, bb_index row, bb_index column, bb_index first)
 {
     const bb_rounding_panel *panel = &work->panel;

@@ -35,10 +35,11 @@ typedef struct bb_rounding_engine {
                            bb_index end);
     /// Receives E of the whole panel. Called by one thread; NULL: not needed.
     bb_status (*end_panel)(void *context, const bb_rounding_panel *panel);
-    /// L_kk of any column.
+    /// Returns L_kk of any column.
     double (*pivot)(const void *context, bb_index column);
-    /// L of the panel's rows in an earlier column of the same block, `*stride` values between rows;
-    /// `fed` of that column precedes that of the panel. NULL: panels start at block boundaries.
+    /// Returns L of the panel's rows in an earlier column of the same block, `*stride` values
+    /// between rows; `fed` of that column precedes that of the panel. NULL: panels start at block
+    /// boundaries.
     const double *(*column)(const void *context, const bb_rounding_panel *panel, bb_index column,
                             bb_index *stride);
 } bb_rounding_engine;

@@ -119,7 +119,7 @@ bb_need bb_rounding_sweep_panels_need(bb_index n, bb_index m, double threads)
     const double rows = (double)m;
     const double columns = (double)n;
     const double width = fmin((double)BB_ROUNDING_PANEL, columns);
-    const double handed = 2.0 * rows * width; // F and E, on host and device
+    const double handed = 2.0 * rows * width; // arrays F and E, on host and device
     const double rounding = rows * columns * (rounding_seconds + width * panel_seconds);
     const double products = rows * columns * columns / BB_NEED_DEVICE_RATE;
     return (bb_need){.host_bytes = sizeof(double) * (handed + width * width + columns + rows),

@@ -61,19 +61,21 @@ BB_CHECKED bb_status bb_rounding_sweep(const struct bb_tile_matrix *factor,
 /// Cost without a factor in tiles of `tile_size` and without r.
 bb_need bb_rounding_sweep_need(bb_index n, bb_index m, bb_index tile_size);
 
-/// The same on a cuda device: `factor` is a factor of A by panels on the single GPU of `device`, in
-/// any arithmetic; the sweep uses its L in fp64. Errors are stored and multiplied there in fp64
-/// (cuBLAS). Rows are rounded on the host by the same functions, one panel of columns at a time,
-/// while the GPU multiplies the feedback of later panels to the next one. Panels are narrow,
-/// because feedback within a panel is computed on the host, m n BB_ROUNDING_PANEL. Repeatable bit
-/// for bit on one GPU. Sums differ from those on the cpu within the rounding of fp64, so a value
-/// next to a tie may round the other way. Errors: those of bb_rounding_sweep, BB_DEVICE.
+/// Performs the sweep on a cuda device: `factor` is a factor of A by panels on the single GPU of
+/// `device`, in any arithmetic; the sweep uses its L in fp64. Errors are stored and multiplied
+/// there in fp64 (cuBLAS). Rows are rounded on the host by the same functions, one panel of columns
+/// at a time, while the GPU multiplies the feedback of later panels to the next one. Panels are
+/// narrow, because feedback within a panel is computed on the host, m n BB_ROUNDING_PANEL.
+/// Repeatable bit for bit on one GPU. Sums differ from those on the cpu within the rounding of
+/// fp64, so a value next to a tie may round the other way. Errors: those of bb_rounding_sweep,
+/// BB_DEVICE.
 BB_CHECKED bb_status bb_rounding_sweep_panels(struct bb_device *device,
                                               const struct bb_panel_cholesky *factor, bb_index n,
                                               const bb_rounding_step *step, bb_index m, double *r,
                                               double *excess);
 
-/// Cost of this without the factor by panels and r; seconds with this number of threads.
+/// Cost of the sweep on a device, without the factor by panels and r; seconds with this number of
+/// threads.
 bb_need bb_rounding_sweep_panels_need(bb_index n, bb_index m, double threads);
 
 #ifdef __cplusplus

@@ -59,7 +59,7 @@ void close_sweep(sweeping *work)
 {
     bb_device *device = work->device;
     if (work->stream != nullptr) {
-        (void)cudaStreamSynchronize(work->stream); // of a failed sweep
+        (void)cudaStreamSynchronize(work->stream); // wait for the work of a failed sweep
     }
     if (work->handle != nullptr) {
         (void)work->library->destroy(work->handle);
@@ -141,8 +141,8 @@ bb_status begin_panel(void *context, bb_index index, bb_rounding_panel *out)
     return index > 0 ? start_panel(work, first - work->width, first + columns) : BB_OK;
 }
 
-// The host writes E of the next panel after the fetch of that panel, which is queued behind this
-// copy.
+// The host writes E of the next panel only after it has fetched that panel, and the fetch is queued
+// behind this copy.
 bb_status end_panel(void *context, const bb_rounding_panel *panel)
 {
     const sweeping *work = static_cast<const sweeping *>(context);

@@ -16,8 +16,8 @@
 // Several GPUs of a host share L by block rows, distributed cyclically, so that each does its part
 // of every panel and no block of L is stored twice. For panel k each needs block row k and the
 // inverse of the diagonal block. The owner of block row k has computed all but its last block long
-// before. This amounts to n^2 / 2 values of L in total, copied between GPUs during the long
-// products. Rows of B are split; their backward sweep copies block columns as it proceeds.
+// before. These copies between GPUs, n^2 / 2 values of L in total, run during the long products.
+// Rows of B are split; their backward sweep copies block columns as it proceeds.
 //
 // If L in planes of fp16 does not fit on a GPU, it is kept in host memory (`swapped`). Panels are
 // then processed in groups of 16384 columns, whose part of L stays on the GPU in a strip. Block
@@ -35,12 +35,12 @@
 //   dp, sp     fp64, fp32 (cuBLAS)
 //   tf32       fp32 storage, operands narrowed by cuBLAS, fp32 sums
 //   bf16       fp32 storage and a bf16 plane of L for products; sums as for hp1 (cuBLAS)
-//   fp8        the same with values of e4m3 times a power of two per block, held in bf16: the
+//   fp8        as bf16, with values of e4m3 times a power of two per block, held in bf16: the
 //              rounding of fp8, with the speed and the memory of bf16
 //   hp1        fp16 plane of L, fp32 sums promoted to memory every 16384 of the depth
 //   hp2        fp16 plane of L, current blocks in fp16: each earlier panel is one product with fp32
 //              sums, and the block is rounded after it, like a tile (cuBLAS)
-//   hp3        the same with fp16 sums
+//   hp3        as hp2, with fp16 sums
 //   x3         two fp16 planes, three products, sums promoted every 64: fp32 accuracy for values
 //              near 1, so scale first; below 2^-14 the error is absolute, 2^-35
 // Variants hp1, hp2, hp3 and x3 may be mixed in one factorization, per block
@@ -91,15 +91,16 @@ typedef struct bb_panel_times {
     double backward_s; ///< backward sweep
 } bb_panel_times;
 
-/// Factors D A D and performs the forward sweep of B D: `sources` [gpus], `scale` [n] the diagonal
-/// of D on the host, or NULL. `sides` are stacked to the rows of B, `plan.sides` rows in total.
-/// Every GPU has its own sources. A breakdown is an outcome (not_spd or non_finite with block and
-/// row). Waits for the devices. Errors: BB_INVALID, BB_DEVICE, those of the sources.
+/// Factors D A D and performs the forward sweep of B D: `sources` has [gpus] entries; `scale` [n]
+/// is the diagonal of D on the host, or NULL. The `sides` of the sources are stacked to the rows of
+/// B, `plan.sides` rows in total. Every GPU has its own sources. A breakdown is an outcome (not_spd
+/// or non_finite with block and row). Waits for the devices. Errors: BB_INVALID, BB_DEVICE, those
+/// of the sources.
 BB_CHECKED bb_status bb_panel_cholesky_factor(bb_panel_cholesky *factor,
                                               const bb_panel_sources *sources, const double *scale,
                                               bb_outcome *outcome, bb_panel_times *times);
 
-/// Backward sweep: B D becomes B D (D A D)^-1. Errors: BB_DEVICE.
+/// Performs the backward sweep: B D becomes B D (D A D)^-1. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_panel_cholesky_sweep(bb_panel_cholesky *factor, bb_panel_times *times);
 
 /// Bytes of L copied since the start of the last factorization.
@@ -108,7 +109,7 @@ typedef struct bb_panel_traffic {
     double host_to_device_bytes, device_to_host_bytes; ///< between host and GPU, for a swapped L
 } bb_panel_traffic;
 
-/// Traffic of all GPUs.
+/// Returns the traffic of all GPUs.
 bb_panel_traffic bb_panel_cholesky_traffic(const bb_panel_cholesky *factor);
 
 /// Copies all rows of the current B, in fp64 and times D (after the sweep: R of B A^-1), to `out`

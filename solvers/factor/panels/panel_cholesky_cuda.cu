@@ -35,7 +35,8 @@ bb_status create_events(bb_panel_cholesky *f)
     for (bb_index g = 0; g < f->gpus; ++g) {
         fill_marks *marks = &f->fills[g];
         BB_CUDA_TRY(cudaSetDevice(f->parts[g].ordinal));
-        marks->most = 2 * blocks + 1; // one per panel and side, and one for the scale of the sides
+        marks->most = 2 * blocks + 1; // one event per panel and side, and one for the scale of the
+                                      // sides
         BB_RETURN_IF_FAILED(bb_memory_zeroed(2 * marks->most, sizeof(cudaEvent_t), &memory));
         marks->begin = static_cast<cudaEvent_t *>(memory);
         marks->end = marks->begin + marks->most;
@@ -113,7 +114,7 @@ bb_status seconds_between(cudaEvent_t begin, cudaEvent_t end, double *seconds)
     return BB_OK;
 }
 
-// Time of the slowest GPU, without its fills.
+// Returns the time of the slowest GPU, without its fills.
 bb_status time_factor(const bb_panel_cholesky *f, bb_panel_times *times)
 {
     for (bb_index g = 0; g < f->gpus; ++g) {
@@ -228,7 +229,7 @@ void bb_panel_cholesky_destroy(bb_panel_cholesky **factor)
     if (*factor == nullptr) {
         return;
     }
-    (void)wait_all(*factor); // of an earlier failed attempt
+    (void)wait_all(*factor); // wait for work of an earlier failed attempt
     destroy_events(*factor);
     destroy_swap(*factor);
     for (bb_panel_part &part : (*factor)->parts) {

@@ -11,8 +11,8 @@
 namespace panel
 {
 
-// Events of one panel on one part. Events of the diagonal block are recorded on its owner, those of
-// remote blocks on the other parts.
+// Events of one panel on one part. Events of the diagonal block are recorded on its owner, events
+// of remote blocks on the other parts.
 struct panel_events {
     cudaEvent_t filled;
     cudaEvent_t ahead;    // diagonal block updated by earlier panels
@@ -37,7 +37,7 @@ struct swap_space {
     void *planes[2];    // pinned, one triangle each
     bb_panel_part kept; // the part with `planes` instead of its own
     cudaEvent_t chunk_here[BB_PANEL_CHUNKS_HELD], chunk_read[BB_PANEL_CHUNKS_HELD];
-    cudaEvent_t guests_here, guests_read[2]; // by diagonal blocks, and by the rows below
+    cudaEvent_t guests_here, guests_read[2]; // uses by diagonal blocks, and by the rows below
     cudaEvent_t updated;                     // all diagonal blocks of a group are updated
     cudaEvent_t stored[2];                   // strip of an even group, and of an odd one, is stored
 };
@@ -49,7 +49,7 @@ struct bb_panel_cholesky {
     bb_index blocks;
     bb_index gpus; // number of parts, of which several may be on one GPU
     bb_panel_part parts[BB_PANEL_GPUS];
-    panel::panel_events *events; // [blocks][gpus]
+    panel::panel_events *events; // [blocks][gpus] events
     panel::fill_marks fills[BB_PANEL_GPUS];
     cudaEvent_t begin[BB_PANEL_GPUS], end[BB_PANEL_GPUS];
     bb_panel_traffic traffic[BB_PANEL_GPUS];
@@ -91,7 +91,7 @@ inline bb_status mark(fill_marks *marks, bool begins, cudaStream_t stream)
     return record(marks->end[marks->count++], stream);
 }
 
-// Part from which the L of `part` is copied.
+// Returns the part from which the L of `part` is copied.
 inline const bb_panel_part *source_of(const bb_panel_cholesky *f, bb_index part)
 {
     return f->plan.swapped ? &f->swap.kept : &f->parts[part];
@@ -118,7 +118,7 @@ inline bb_status wait_all(const bb_panel_cholesky *f)
 {
     for (bb_index g = 0; g < f->gpus; ++g) {
         if (f->parts[g].device == nullptr) {
-            continue; // not created
+            continue; // panel not created
         }
         BB_RETURN_IF_FAILED(use(&f->parts[g]));
         BB_CUDA_TRY(cudaStreamSynchronize(f->parts[g].fetch));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Columns of the factor of A itself from a factorization by panels, in fp64 on the device. The
-// first GPU reads its own block rows and, over the link, those of each other GPU.
+// first GPU reads its own block rows, and the block rows of every other GPU over the link.
 #include "solvers/factor/panels/panel_cholesky_cuda.h"
 
 using namespace panel;

@@ -83,7 +83,7 @@ __global__ void find_largest(const float *values, bb_index count, unsigned *larg
     }
 }
 
-// One warp per row.
+// Computes the largest magnitude of each row, one warp per row.
 __global__ void find_row_largest(const float *values, bb_index rows, bb_index columns,
                                  bb_index stride, unsigned *largest)
 {

@@ -12,7 +12,8 @@ namespace
 
 const int threads = 256;
 
-// One thread block per block of L, from block column `start` on; each sum has a fixed order.
+// Computes the energies, one thread block per block of L from block column `start` on; each sum has
+// a fixed order.
 __global__ void __launch_bounds__(threads)
     sum_squares(const __half *values, const bb_triangle_layout layout, bb_index start,
                 double *energies)

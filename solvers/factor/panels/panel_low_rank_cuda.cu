@@ -19,7 +19,7 @@ struct updating {
     cublasHandle_t handle;
     void *u;       // [n][count]
     void *weights; // [m + count][count]: X U, then V U below it
-    void *host;    // [m + count][count] likewise
+    void *host;    // [m + count][count]: host copy of `weights`
 };
 
 bb_status open(updating *work)

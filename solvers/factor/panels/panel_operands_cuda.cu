@@ -54,7 +54,7 @@ __global__ void find_largest_of_blocks(const float *values, blocks_of_panel bloc
     }
 }
 
-// Same as in solvers/factor/tiles/tile_operand.c: 1 for zeros or if a value is not finite.
+// Scale as in solvers/factor/tiles/tile_operand.c: 1 for zeros or if a value is not finite.
 __device__ float scale_to_e4m3(float largest)
 {
     int exponent = 0;
@@ -71,7 +71,7 @@ __device__ float round_to_e4m3(float value)
     return isnan(value) ? value : copysignf(fminf(magnitude, 448.0F), value);
 }
 
-// With `largest` NULL, values are rounded to bf16 without scaling.
+// Rounds values to bf16; scales them first unless `largest` is NULL.
 __global__ void narrow_blocks(const float *values, blocks_of_panel blocks, const unsigned *largest,
                               __nv_bfloat16 *out)
 {

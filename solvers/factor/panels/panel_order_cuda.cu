@@ -89,8 +89,8 @@ bb_status panel::follow(bb_panel_cholesky *f, bb_index k, bb_index g)
 namespace
 {
 
-// Waits for the slot of a block row or column: it is free when that of `before`, if any, has been
-// read.
+// Waits for the slot of a block row or column: the slot is free when the block row or column of
+// panel `before`, if any, has been read.
 bb_status wait_for_slot(const bb_panel_cholesky *f, bb_index before, bb_index g,
                         cudaStream_t stream)
 {

@@ -29,7 +29,7 @@ struct bb_halves {
 struct bb_panel_part {
     bb_panel_plan plan;
     bb_panel_arithmetic arithmetic;
-    bb_triangle_layout layout;  ///< of the part's block rows, every layout.step-th
+    bb_triangle_layout layout;  ///< layout of the part's block rows, every layout.step-th
     bb_index first_side, sides; ///< rows of B on this part
     bb_index side_rows;         ///< padded with zeros, so that cuBLAS never gets only few rows
     bb_device *device;
@@ -44,8 +44,8 @@ struct bb_panel_part {
     cudaStream_t chain; ///< steps that the next panel waits for
     cudaStream_t fetch; ///< long copies from other GPUs, or from the host
     cudaStream_t store; ///< copies to the host
-    /// One per stream in this order; the place of `fetch` is used by a second one for `bulk`, see
-    /// below.
+    /// One handle per stream in this order; the place of `fetch` has a second handle for `bulk`,
+    /// see below.
     cublasHandle_t handles[BB_PANEL_HANDLES];
     void *triangle;    ///< [rows][columns] of the layout: half plane hi, or dense values
     void *triangle_lo; ///< half plane lo
@@ -60,11 +60,11 @@ struct bb_panel_part {
     void *operands;                               ///< bf16: [rows][columns] of the layout
     void *largest_of_blocks; ///< [held] largest magnitudes of the blocks of a panel
     void *panels;            ///< C [width][held block][block], fp32 or fp64
-    void *tiles;             ///< the same in fp16, for blocks updated in fp16
+    void *tiles;             ///< C in fp16, for blocks updated in fp16
     void *diagonal_tiles[2]; ///< [block][block] fp16: diagonal blocks whose updates follow the
                              ///< variant
-    void *side_panel;        ///< [side_rows][block]
-    void *side_tile;         ///< [side_rows][block] in fp16
+    void *side_panel;        ///< [side_rows][block]: current panel of B
+    void *side_tile;         ///< current panel of B in fp16
     void *diagonals;         ///< [held][block][block] diagonal blocks, then L_kk
     void *inverses;          ///< [held, or the last two if not kept][block][block]
     void *guest_diagonals;   ///< [2][block][block]
@@ -87,7 +87,7 @@ struct bb_panel_part {
     void *sweep_lists; ///< [2][blocks][blocks] ints: blocks that update panel k of B, forward and
                        ///< backward, heavy ones before light ones
     void *workspaces[BB_PANEL_HANDLES]; ///< BB_PANEL_WORKSPACE_BYTES each; none for the first
-    cudaEvent_t fill_begin, fill_end;   ///< of fills on `ahead`
+    cudaEvent_t fill_begin, fill_end;   ///< begin and end of fills on `ahead`
     int *heavy_blocks; ///< [2][blocks] on the host: numbers of heavy blocks; NULL until selected
     bb_panel_traffic *traffic; ///< bytes of L copied by the part and its chunks
 };
@@ -127,16 +127,16 @@ BB_CHECKED bb_status bb_panel_part_fill(bb_panel_part *part, const bb_device_sou
 BB_CHECKED bb_status bb_panel_part_update(bb_panel_part *part, bb_index k, bb_index start,
                                           bb_index stop);
 
-/// The same for a range of positions below the diagonal.
+/// Performs the same update for a range of positions below the diagonal.
 BB_CHECKED bb_status bb_panel_part_update_rows(bb_panel_part *part, bb_index k, bb_index start,
                                                bb_index stop, bb_positions rows);
 
-/// The same for the diagonal block, which must be owned. On the given stream.
+/// Performs the same update for the diagonal block, which must be owned. On the given stream.
 BB_CHECKED bb_status bb_panel_part_update_diagonal(bb_panel_part *part, bb_index k, bb_index start,
                                                    bb_index stop, bb_panel_stream stream);
 
-/// Copy of the part that reads a chunk of a swapped L, from block row `top` on, and guests instead
-/// of the triangle. It refers to memory of the part.
+/// Returns a copy of the part that reads a chunk of a swapped L, from block row `top` on, and
+/// guests instead of the triangle. It refers to memory of the part.
 bb_panel_part bb_panel_part_chunk(const bb_panel_part *part, bb_index slot, bb_index top);
 
 /// Factors the diagonal block of panel k and inverts the factor. On CHAIN.
@@ -203,8 +203,8 @@ BB_CHECKED bb_status bb_panel_part_fetch_column(bb_panel_part *part, const bb_pa
 BB_CHECKED bb_status bb_panel_part_store(const bb_panel_part *part, bb_panel_part *kept,
                                          bb_index start, bb_index stop);
 
-/// Copies block rows of a swapped L, up to block column `stop`, to a chunk whose first block row is
-/// the first of them. On FETCH.
+/// Copies block rows of a swapped L, up to block column `stop`, to a chunk, which starts with the
+/// first of these block rows. On FETCH.
 BB_CHECKED bb_status bb_panel_part_fetch_chunk(bb_panel_part *chunk, const bb_panel_part *kept,
                                                bb_positions rows, bb_index stop);
 

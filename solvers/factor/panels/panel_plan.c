@@ -103,7 +103,7 @@ static void describe_half_arithmetic(const bb_panel_plan *plan, bb_panel_arithme
     out->keeps_inverses = plan->sides > 0 && info->products == 1;
 }
 
-// The current panels are those of one run, and a chunk consists of whole panels.
+// The current panels are the panels of one run, and a chunk consists of whole panels.
 static bb_status check_swap(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic)
 {
     bb_status status = BB_OK;

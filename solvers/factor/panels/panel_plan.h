@@ -31,15 +31,15 @@ typedef struct bb_panel_plan {
                         ///< bound of the need; 0: `arithmetic` only
     bool unit_diagonal; ///< A has a unit diagonal, up to a dither: tf32, bf16 and fp8 sweep in half
                         ///< planes
-    /// Depth at whose multiples sums are cut; a multiple of 64, or 0 for BB_PANEL_RUN.
+    /// Sums are cut at multiples of this depth, itself a multiple of 64; 0 for BB_PANEL_RUN.
     bb_index run;
     bool swapped; ///< hp1, hp2, hp3, x3 on one GPU: L is kept in host memory
 } bb_panel_plan;
 
-/// Cost of a plan per GPU of `gpus`, which share L and the rows of B. Device bytes are those of the
-/// largest part, all allocated at creation; host bytes are a swapped L. Sources are not included.
-/// Seconds are those of one GPU, including copies of the results to the host and pinning of a
-/// swapped L. Zero for an invalid plan.
+/// Cost of a plan per GPU of `gpus`, which share L and the rows of B. Device bytes are the memory
+/// of the largest part, all allocated at creation; host bytes are the memory of a swapped L.
+/// Sources are not included. Seconds are those of one GPU, including copies of the results to the
+/// host and pinning of a swapped L. Zero for an invalid plan.
 bb_need bb_panel_plan_need(const bb_panel_plan *plan, bb_index gpus);
 
 /// Swaps L if a GPU would need more than `limit` bytes with it and needs less without it; 0: no
@@ -50,9 +50,9 @@ void bb_panel_plan_place(bb_panel_plan *plan, bb_index gpus, double limit);
 /// cannot be paged out. Errors: BB_MEMORY with both numbers.
 BB_CHECKED bb_status bb_panel_plan_check_host(const bb_panel_plan *plan, double host_bytes);
 
-/// Bytes of L on all GPUs: the triangle in its planes and the diagonal blocks. The bf16 plane of
-/// operands is not counted because it is a copy, nor is the second plane of a block rounded to fp16
-/// (hp2, hp3), which is empty.
+/// Returns the bytes of L on all GPUs: the triangle in its planes and the diagonal blocks. The bf16
+/// plane of operands is not counted because it is a copy, nor is the second plane of a block
+/// rounded to fp16 (hp2, hp3), which is empty.
 double bb_panel_plan_factor_bytes(const bb_panel_plan *plan);
 
 /// Storage of L.
@@ -76,8 +76,8 @@ typedef struct bb_panel_arithmetic {
                          ///< last two
     bool half_tiles;     ///< half planes: some current blocks below the diagonal are fp16, rounded
                          ///< after every panel's update
-    bool half_diagonal;  ///< half planes: the same for diagonal blocks
-    bool half_sides;     ///< half planes: the same for rows of B
+    bool half_diagonal;  ///< half planes: diagonal blocks are fp16 and rounded likewise
+    bool half_sides;     ///< half planes: rows of B are fp16 and rounded likewise
     bool operand_plane;  ///< dense: products below the diagonal read a bf16 plane of L
     bool tile_scale;     ///< dense: values of that plane are rounded to e4m3, scaled per block
     bool split_sides; ///< dense: rows of B are stored in half planes, and blocks of L are split for
@@ -87,8 +87,8 @@ typedef struct bb_panel_arithmetic {
     bool light_sweeps;     ///< half planes: one product with light blocks
     int forward_products; ///< half planes: numbers of products for sweeps, except with light blocks
     int backward_products;
-    bb_panel_compute compute;  ///< of the arithmetic, for blocks updated by cuBLAS
-    bb_panel_compute diagonal; ///< dense: of all other products
+    bb_panel_compute compute;  ///< type of the arithmetic, for blocks updated by cuBLAS
+    bb_panel_compute diagonal; ///< dense: type of all other products
 } bb_panel_arithmetic;
 
 /// Derives storage and products from a plan. Errors: BB_INVALID (sizes, unknown variant, a block's
@@ -152,14 +152,14 @@ enum {
                                 ///< choose other kernels for fewer
 };
 
-/// First row of B swept by `gpu`; its range ends where that of the next GPU starts.
+/// Returns the first row of B swept by `gpu`; its range ends at the first row of the next GPU.
 bb_index bb_panel_plan_side(const bb_panel_plan *plan, bb_index gpus, bb_index gpu);
 
 /// Depth of a run.
 bb_index bb_panel_plan_run(const bb_panel_plan *plan);
 
-/// Number of current panels. With a swapped L it is the number of panels per run, so that all of
-/// them use each block read from the host; otherwise it is two, the current and the next panel.
+/// Number of current panels. A swapped L has as many as a run has panels, so that all of them use
+/// each block read from the host; otherwise there are two, the current and the next panel.
 bb_index bb_panel_plan_width(const bb_panel_plan *plan);
 
 /// Number of block rows or columns of other GPUs, or of a swapped L, that a GPU stores at the same

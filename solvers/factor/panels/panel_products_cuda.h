@@ -162,7 +162,7 @@ inline bb_split_product_cuda start_product(const bb_panel_part *part)
     return p;
 }
 
-// Positions that are not folded, and positions that are.
+// Ranges of the unfolded positions, and of the folded ones.
 inline bb_positions unfolded(const bb_panel_part *part, bb_positions rows)
 {
     const bb_index fold = part->layout.held - part->layout.half;
@@ -187,7 +187,7 @@ inline __half *tile_at(const bb_panel_part *part, bb_index k, bb_index position)
     return static_cast<__half *>(part->tiles) + panel_start(part, k) + panel_item(part, position);
 }
 
-// Format of A and B.
+// Data type of A and B.
 enum product_operands { OPERANDS_AS_C, OPERANDS_FP16, OPERANDS_BF16 };
 
 // C <- alpha A op(B) + beta C by cuBLAS, for `problems` at fixed distances.
@@ -200,7 +200,7 @@ struct dense_product {
     product_operands operands;
     bool half_result; // C is fp16, else in the type of the part
     double alpha, beta;
-    bb_index problems, a_apart, c_apart; // distances; B is shared
+    bb_index problems, a_apart, c_apart; // distances between problems; B is shared
     bool may_split; // on BULK: cuBLAS may split the sum, because that does not depend on the number
                     // of parts
     bb_panel_compute compute;

@@ -24,7 +24,8 @@ bb_status bb_panel_cholesky_result(const bb_panel_cholesky *factor, double *out)
 namespace
 {
 
-// Block row i of L up to and including its diagonal block, into `out` [block][n], which is zeroed.
+// Copies block row i of L, up to and including its diagonal block, into `out` [block][n], which is
+// zeroed.
 bb_status widen_row(const bb_panel_part *part, bb_index i, double *out)
 {
     const bb_triangle_layout &layout = part->layout;
@@ -50,7 +51,8 @@ bb_status widen_row(const bb_panel_part *part, bb_index i, double *out)
                                out + i * block, layout.n, part->bulk);
 }
 
-// The same on the host, `out` [rows of the block row][n], through `row` on the first device.
+// Copies the block row to the host, `out` [rows of the block row][n], through `row` on the first
+// device.
 bb_status read_row(const bb_panel_cholesky *factor, bb_index i, void *row, double *out)
 {
     bb_device *device = factor->parts[0].device;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps of panel_part_cuda.h on panels of A; those on B are in panel_sides_cuda.cu.
+// Steps of panel_part_cuda.h on panels of A; the steps on panels of B are in panel_sides_cuda.cu.
 #include "solvers/factor/panels/panel_products_cuda.h"
 
 #include <cuda_bf16.h>
@@ -13,9 +13,9 @@ namespace
 // Least depth of a cuBLAS call with 16-bit operands; below it our own kernel is as fast.
 const bb_index shortest_depth = 2048;
 
-// With 16-bit operands and an fp32 C, cuBLAS splits only sums of few results (of one block of 1024
-// at a depth of 16384, but not of two: docs/lab/performance.md). From this number of results on, a
-// handle with a workspace gives the same bits as one without.
+// With 16-bit operands and an fp32 C, cuBLAS splits only sums of few results (at a depth of 16384
+// it splits the sums of one block of 1024, but not of two: docs/lab/performance.md). From this
+// number of results on, a handle with a workspace gives the same bits as one without.
 const bb_index unsplit_results = static_cast<bb_index>(1) << 22;
 
 // In fp32 and tf32 cuBLAS splits sums of many results. From a depth of this many blocks on it gets
@@ -31,7 +31,7 @@ const void *operand_at(const bb_panel_part *part, bb_index i, bb_index column)
                : triangle_at(part, i, column);
 }
 
-// The same for block row i as the shared operand, which may be in a guest slot.
+// Columns of block row i as the shared operand, which may be in a guest slot.
 const void *shared_operand_at(const bb_panel_part *part, bb_index i, bb_index column)
 {
     if (!part->arithmetic.operand_plane) {
@@ -60,7 +60,7 @@ bb_variant variant_at(const bb_panel_part *part, bb_index position, bb_index k)
                : static_cast<bb_variant>(part->plan.variants[i * part->layout.blocks + k]);
 }
 
-// First positions of `rows` that have the same variant.
+// Shortens `rows` to its first positions with the same variant.
 bb_positions first_run(const bb_panel_part *part, bb_index k, bb_positions rows)
 {
     bb_index end = rows.begin + 1;

@@ -3,7 +3,7 @@
 // Factorization by panels with L in host memory: order of the steps of panel_part_cuda.h, with
 // panels in groups of one run of the depth.
 //
-// A group is filled. It is first updated by all groups except the previous one, whose L comes from
+// A group is first filled, then updated by all groups except the previous one, whose L comes from
 // the host: the group's own block rows as guests for diagonal blocks, then these and all rows below
 // in chunks, each for all panels of the group. Next it is updated by the previous group, whose L is
 // still in the strip. Then it is factored panel by panel, as if all of L were on the GPU, and

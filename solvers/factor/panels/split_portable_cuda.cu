@@ -4,9 +4,9 @@
 // available from sm_80 on.
 //
 // A thread block computes 128 x 128 of C, each of its eight warps 64 x 32. All threads copy the
-// next 32 of the depth into a ring in shared memory, then multiply the data that has arrived. Sums
-// are promoted to fp32 after these 32, so that the bias of the tensor core does not grow with the
-// depth.
+// next 32 steps of the depth into a ring in shared memory, then multiply the data that has arrived.
+// Sums are promoted to fp32 after every 32 steps, so that the bias of the tensor core does not grow
+// with the depth.
 #include "solvers/factor/panels/split_places_cuda.h"
 
 using namespace split_product;
@@ -20,13 +20,13 @@ const int threads = 256;
 const int lanes = 32;
 const int warp_rows = 64;
 const int warp_columns = 32;
-const int tall = warp_rows / 16; // tiles of an instruction's result
+const int tall = warp_rows / 16; // tiles of a warp, each the result of one instruction
 const int wide = warp_columns / 8;
 const int chunk = 8; // halves per copy
 const int plane_bytes = edge * step * 2;
 
 template <int PRODUCTS> struct shape {
-    static const int planes = PRODUCTS == 1 ? 1 : 2; // per operand
+    static const int planes = PRODUCTS == 1 ? 1 : 2; // number of planes per operand
     static const int stage_bytes = 2 * planes * plane_bytes;
     static const int stages = PRODUCTS == 1 ? 4 : 3;
     static const int bytes = stages * stage_bytes; // at most 96 KiB: sm_86 has 99
@@ -156,7 +156,7 @@ __device__ __forceinline__ void copy_stage(const bb_split_product_cuda &p, bb_in
     }
 }
 
-// Accumulators of a warp: hi hi, and the small products.
+// Accumulators of a warp: products hi hi, and the small products.
 template <int PRODUCTS> struct warp_sums {
     float major[tall][wide][4];
 };
@@ -165,7 +165,7 @@ template <> struct warp_sums<3> {
     float minor[tall][wide][4];
 };
 
-// A warp's 32 columns of B: depth of two instructions, two registers each.
+// Fragments of a warp's 32 columns of B: depth of two instructions, two registers each.
 template <bool TRANSPOSED>
 __device__ __forceinline__ void load_columns(uint32_t plane, int first,
                                              uint32_t (&out)[2][2 * wide])
@@ -175,8 +175,8 @@ __device__ __forceinline__ void load_columns(uint32_t plane, int first,
     for (int k = 0; k < 2; ++k) {
 #pragma unroll
         for (int pair = 0; pair < wide / 2; ++pair) {
-            // In groups of eight lanes: depths 0 and 8 of the first eight columns, then of the
-            // next.
+            // Groups of eight lanes address depths 0 and 8 of the first eight columns, then of the
+            // next eight.
             const int depth = 16 * k + lane / 8 % 2 * 8 + (TRANSPOSED ? lane % 8 : 0);
             const int column = first + 16 * pair + lane / 16 * 8 + (TRANSPOSED ? 0 : lane % 8);
             uint32_t four[4];
@@ -191,7 +191,7 @@ __device__ __forceinline__ void load_columns(uint32_t plane, int first,
     }
 }
 
-// 16 rows of A: depth of two instructions.
+// Fragments of 16 rows of A: depth of two instructions.
 __device__ __forceinline__ void load_rows(uint32_t plane, int first, uint32_t (&out)[2][4])
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
@@ -250,8 +250,8 @@ __device__ __forceinline__ float2 result(const warp_sums<PRODUCTS> &sums, int m,
     return out;
 }
 
-// Rows lane / 4 and lane / 4 + 8 of each sixteen, columns 2 (lane % 4) and the next one of each
-// eight.
+// A lane has rows lane / 4 and lane / 4 + 8 of each sixteen, columns 2 (lane % 4) and the next one
+// of each eight.
 template <int PRODUCTS>
 __device__ __forceinline__ void store(const bb_split_product_cuda &p, bb_index row, bb_index column,
                                       const warp_sums<PRODUCTS> &sums)
@@ -309,7 +309,7 @@ __global__ void __launch_bounds__(threads, 1)
             copy_stage<PRODUCTS, TRANSPOSED>(p, row, column, depth_at(p, span, s),
                                              stages + s * S::stage_bytes);
         }
-        copies_commit(); // empty groups too, so that the same wait works in all steps
+        copies_commit(); // commit empty groups too, so that the same wait works in all steps
     }
     for (int s = 0; s < span.steps; ++s) {
         const int ahead = s + S::stages - 1;

@@ -17,7 +17,7 @@ const int block_rows = 128;
 const int step = 64;                      // depth of one stage of the ring
 [[maybe_unused]] const int promoted = 64; // depth summed inside the tensor core at a time
 [[maybe_unused]] const int stretch =
-    16384; // the same with one product: no registers are left for a second accumulator
+    16384; // depth at a time with one product: no registers are left for a second accumulator
 const int group_threads = 128; // four warps
 const int threads = 3 * group_threads;
 const int ring_bytes = 196608;
@@ -51,8 +51,8 @@ __device__ __forceinline__ void span(const bb_split_product_cuda &p, bb_index co
     *steps = static_cast<int>((end - *begin) / step);
 }
 
-// Filling thread. Divisions are slow, so positions are computed once and moved along the depth;
-// with a transposed operand or a listed depth they are computed once per block.
+// Work of the filling thread. Divisions are slow, so positions are computed once and moved along
+// the depth; with a transposed operand or a listed depth they are computed once per block.
 template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, bool LISTED, int PAIR>
 __device__ __forceinline__ void feed(const bb_split_product_cuda &p, bb_index row, bb_index column,
                                      char *ring, uint64_t *full, uint64_t *empty)
@@ -199,7 +199,7 @@ __device__ __forceinline__ void accumulate(int steps, int group, const char *rin
         multiply_stage<COLUMNS, PRODUCTS, TRANSPOSED>(ring + cursor.stage * S::stage_bytes, group,
                                                       PRODUCTS == 1 || s % between != 0, true,
                                                       sums);
-        hopper::products_wait<1>(); // all but the last committed group
+        hopper::products_wait<1>(); // wait for all groups but the last committed one
         if (s > 0 && (PRODUCTS == 1 || s % between > 0)) {
             leave<PAIR>(&empty[cursor.before]);
         }
@@ -260,8 +260,8 @@ __device__ __forceinline__ void subtract(float *c, int half,
     }
 }
 
-// Rows lane / 4 and lane / 4 + 8 of the warp's sixteen, columns 8 j + 2 (lane % 4) and the next
-// one.
+// A thread has rows lane / 4 and lane / 4 + 8 of the warp's sixteen, columns 8 j + 2 (lane % 4) and
+// the next one.
 template <int COLUMNS, int PRODUCTS>
 __device__ __forceinline__ void store(const bb_split_product_cuda &p, bb_index row, bb_index column,
                                       int group, const accumulators<COLUMNS, PRODUCTS> &sums)

@@ -26,7 +26,7 @@
 /// Access to a plane of fp16 in device memory: by bulk copies of boxes on sm_90, by address
 /// elsewhere.
 struct bb_plane_map_cuda {
-    CUtensorMap boxes; ///< zeros for the portable implementation
+    CUtensorMap boxes; ///< all zeros in the portable implementation
     const __half *values;
     int rows, stride; ///< [rows][stride], aligned to 16 bytes
 };
@@ -89,7 +89,7 @@ struct bb_split_product_cuda {
     bool write_planes;
     __half *hi, *lo;       ///< result as planes; lo may be NULL
     bool folded;           ///< planes are a folded triangle and `a` is a panel; otherwise plain
-    bb_index plane_stride; ///< of the result
+    bb_index plane_stride; ///< layout of the result
     bb_index plane_row;    ///< plain: row of the first result row
     bb_index plane_column; ///< column of the first column of C
     /// device: B was divided by bb_split_product_plane_unit(*largest); NULL for 1

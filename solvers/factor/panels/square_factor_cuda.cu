@@ -19,7 +19,7 @@ __device__ __forceinline__ int factor_micro(T (&d)[micro][micro], T (&units)[mic
 #pragma unroll
     for (int j = 0; j < micro; ++j) {
         const T pivot = d[j][j];
-        // No branch, which would interrupt the chain of pivots.
+        // Avoids a branch, which would interrupt the chain of pivots.
         failed = (failed == 0) & !is_pivot(pivot) ? j + 1 : failed;
         const T unit = inverse_root(pivot);
         units[j] = unit;
@@ -88,8 +88,8 @@ __device__ __forceinline__ void update_work(square_memory<T> &s, const T (&a)[mi
     }
 }
 
-// Rows [first, first + micro) of the inverse, one column per lane, and their contribution to the
-// rows below.
+// Computes rows [first, first + micro) of the inverse, one column per lane, and adds their
+// contribution to the rows below.
 template <typename T>
 __device__ __forceinline__ void invert_rows(square_memory<T> &s, const square_view<T> &view, int k,
                                             int across, const T (&d)[micro][micro],
@@ -233,7 +233,7 @@ template <typename T> __device__ __forceinline__ void ready_block(square_memory<
     wait_factoring();
 }
 
-// Step k: L(i, k) and X(k, j), half a block per warp, 4 x 4 entries per thread.
+// Solves in step k: L(i, k) and X(k, j), half a block per warp, 4 x 4 entries per thread.
 template <typename T>
 __device__ __forceinline__ void solve(square_memory<T> &s, const square_view<T> &view, int k,
                                       int across, int rank)
@@ -393,7 +393,7 @@ __global__ void BB_CLUSTER_DIMS(ranks, 1, 1) __launch_bounds__(threads, 1)
     cg::cluster_group cluster = cg::this_cluster();
     const int rank = static_cast<int>(cluster.block_rank());
     if (view.breakdown->row != 0) {
-        return; // all ranks; nobody writes it before every rank has passed the first barrier
+        return; // counts all ranks; nobody writes it before every rank has passed the first barrier
     }
     load(s, view, across, rank);
     if (threadIdx.x == 0) {

@@ -81,10 +81,11 @@ __device__ __forceinline__ bool is_pivot(double x)
 
 } // namespace square
 
-// Diagonal block of a panel (diagonal_factor_cuda.cu). The panel below is multiplied by the inverse
-// of its factor, on tensor cores. The block is factored in squares and updated to the right of them
-// in tiles. The inverse grows by doubling: [L11 0; L21 L22]^-1 = [X11 0; -X22 L21 X11, X22].
-// Launches are few and short on one stream, because this chain limits a small factorization.
+// Factor and inverse of a panel's diagonal block (diagonal_factor_cuda.cu). The panel below is
+// multiplied by the inverse of its factor, on tensor cores. The block is factored in squares and
+// updated to the right of them in tiles. The inverse grows by doubling: [L11 0; L21 L22]^-1 = [X11
+// 0; -X22 L21 X11, X22]. Launches are few and short on one stream, because this chain limits a
+// small factorization.
 
 /// Factors the lower triangle of `block` [size][size] in place and writes the inverse of the factor
 /// to `inverse` [size][size], which must have zeros above its diagonal and keeps them. `size` is a

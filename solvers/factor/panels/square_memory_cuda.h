@@ -36,8 +36,8 @@ template <typename T> struct square_memory {
     block_of<T> panel[row_limit - 1]; // L(c, k) of all rows c > k
     T solver[edge][pitch];            // X_k, not transposed
     T work[edge][pitch];              // block being factored, [row][column]
-    T solved[edge][micro];            // its current columns, one row of L each
-    T sweep[edge][edge];              // the same for L X - I of its inverse, as far as computed
+    T solved[edge][micro];            // current columns of that block, one row of L each
+    T sweep[edge][edge];              // rows of L X - I for its inverse, as far as computed
     int failed;                       // a pivot was not positive
     int next;                         // next task of the update
 };
@@ -64,7 +64,7 @@ __device__ __forceinline__ int column_place(int c, int j, int across)
     return j < ranks ? c - j : across - 2 * ranks + 1 + c;
 }
 
-// COUNT neighbours, loaded by sixteen bytes.
+// Loads COUNT neighbours in words of sixteen bytes.
 template <typename T, int COUNT>
 __device__ __forceinline__ void load_neighbours(const T *source, T (&target)[COUNT])
 {
@@ -125,7 +125,7 @@ __device__ __forceinline__ void add_products(T (&sums)[ROWS][COLUMNS], const T *
     }
 }
 
-// The same with p[q][d], for 4 x 4 entries.
+// Computes the same sums with p[q][d], for 4 x 4 entries.
 template <typename T>
 __device__ __forceinline__ void add_row_products(T (&sums)[4][4], const T *p, int p_pitch,
                                                  const T *v, int depth)

@@ -16,7 +16,7 @@ using namespace square;
 namespace
 {
 
-const int edge = 32; // of a block, and lanes of a warp
+const int edge = 32; // rows of a block, and lanes of a warp
 const int threads = 256;
 const unsigned everyone = 0xffffffffU;
 
@@ -116,7 +116,7 @@ template <typename T> __device__ void update_rest(memory_of<T> &s, int size, int
     }
 }
 
-// X of the diagonal blocks: one warp per block, one lane per column.
+// Inverts the diagonal blocks into X: one warp per block, one lane per column.
 template <typename T> __device__ void invert_blocks(memory_of<T> &s, int size)
 {
     const int first = static_cast<int>(threadIdx.x) / edge * edge;
@@ -139,8 +139,8 @@ template <typename T> __device__ void invert_blocks(memory_of<T> &s, int size)
     }
 }
 
-// X of a block row left of the diagonal: L X from the rows above, then times -X_ii, one thread per
-// column.
+// Computes X in a block row left of the diagonal: L X from the rows above, then times -X_ii, one
+// thread per column.
 template <typename T> __device__ void invert_row(memory_of<T> &s, int first)
 {
     for (int t = static_cast<int>(threadIdx.x); t < first * edge; t += threads) {

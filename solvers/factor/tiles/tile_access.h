@@ -11,7 +11,7 @@
 typedef struct bb_tile_access {
     /// Makes the values of tiles (k, 0), ..., (k, k) available until the next call on this matrix.
     bb_status (*load_row)(void *context, const bb_tile_matrix *matrix, bb_index k);
-    /// The same for the tiles of column k: (k, k), (k + 1, k), ....
+    /// Makes available the tiles of column k: (k, k), (k + 1, k), ....
     bb_status (*load_column)(void *context, const bb_tile_matrix *matrix, bb_index k);
     /// Releases the tiles and their memory; also called after a failure.
     void (*release)(void *context, const bb_tile_matrix *matrix);

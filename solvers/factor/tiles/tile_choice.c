@@ -87,8 +87,8 @@ done:
 }
 
 // Upper bound of the contribution to ||round(L) - L||_F of values below a format's normal range:
-// half a subnormal spacing each. e4m3 is scaled by the tile, whose norm is at least its largest
-// value.
+// each value contributes half a subnormal spacing. e4m3 is scaled by the tile, whose norm is at
+// least its largest value.
 static double underflow(bb_variant variant, const bb_tile *tile)
 {
     const bb_variant_info *info = bb_variant_describe(variant);

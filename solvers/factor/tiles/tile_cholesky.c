@@ -100,7 +100,8 @@ static bb_index tile_copies_compute(const tile_copies *copies, bb_index stage, b
     return saturated;
 }
 
-// Operand of tile (row, column) for products of a stage's column: its values, or a copy.
+// Returns the operand of tile (row, column) for products of a stage's column: its values, or a
+// copy.
 static const void *tile_copies_operand(const tile_copies *copies, bb_index stage, bb_index row,
                                        bb_index column, bb_operand operand)
 {
@@ -316,7 +317,7 @@ static bool solve_task(factoring *work, place here, bb_index row, bb_tile_worksp
     return true;
 }
 
-// Number of trailing updates of a step, by the previous column; none for the first column of a
+// Number of trailing updates by the previous column in a step; none for the first column of a
 // panel.
 static bb_index trailing_tasks(const factoring *work, place here)
 {

@@ -5,10 +5,10 @@
 // Tile (i, j) is updated in the order k = 0, 1, ..., each time as one product of its variant:
 //     acc <- sum over the tile's columns of round(L_ik) round(L_jk)^T    (operand, accumulator)
 //     A_ij <- round(A_ij - acc)                                          (output)
-// like a half-precision GEMM call. fp64 and fp32 accumulate in the order of OpenBLAS's gemm for the
-// core type recorded in the outputs (products of 16-bit operands are exact in fp32). fp16 starts
-// from 0 and is rounded to fp16 after every `accumulate_k` products summed in fp32; if the plan
-// says so it starts from A_ij, like a product that accumulates in place. Potrf, trsm and syrk
+// as in a half-precision GEMM call. fp64 and fp32 accumulate in the order of OpenBLAS's gemm for
+// the core type recorded in the outputs (products of 16-bit operands are exact in fp32). fp16
+// starts from 0 and is rounded to fp16 after every `accumulate_k` products summed in fp32; if the
+// plan says so it starts from A_ij, like a product that accumulates in place. Potrf, trsm and syrk
 // compute in fp32, in fp64 for dp tiles. The bits do not depend on the threads.
 #ifndef BB_SOLVERS_FACTOR_TILES_TILE_CHOLESKY_H
 #define BB_SOLVERS_FACTOR_TILES_TILE_CHOLESKY_H

@@ -499,7 +499,7 @@ done:
     return status;
 }
 
-// Rows of a diagonal tile up to the diagonal, whole rows of another tile.
+// Digests the rows of a diagonal tile up to the diagonal, and whole rows of another tile.
 static uint64_t tile_digest(const bb_tile *tile, bb_index row, bb_index column)
 {
     const char *values = tile->f64 != NULL ? (const char *)tile->f64 : (const char *)tile->f32;

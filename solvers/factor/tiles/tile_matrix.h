@@ -100,10 +100,10 @@ typedef struct bb_tile_matrix {
     /// [tile_rows][tile_rows] light tiles of the sweeps, once factored; else NULL.
     unsigned char *light;
     bb_index accumulate_k;       ///< accumulate_k of the factorization, for the sweeps
-    bb_tile_work work;           ///< of the factorization
+    bb_tile_work work;           ///< statistics of the factorization
     size_t memory_limit;         ///< from the plan
     struct bb_tile_store *store; ///< store of tiles if the matrix exceeds the limit, else NULL
-    double waited_seconds;       ///< time the factorization waited for tiles
+    double waited_seconds;       ///< total time that the factorization waited for tiles
     const struct bb_tile_access *access; ///< access to tiles that are not in memory
                                          ///< (tile_access.h), borrowed; NULL: all are in memory
 } bb_tile_matrix;
@@ -133,9 +133,9 @@ double bb_tile_norms_sum(bb_index tile_rows, const double *norms);
 BB_CHECKED bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *scale,
                                            const bb_tile_plan *plan, bb_tile_matrix **out);
 
-/// The same if this process owns only some tiles. For the others only formats and sizes are known:
-/// values are NULL, and norms are 0 until bb_tile_matrix_set_norms. Further errors: BB_UNSUPPORTED
-/// if the triangle exceeds a memory limit.
+/// Creates the matrix if this process owns only some tiles. For the others only formats and sizes
+/// are known: values are NULL, and norms are 0 until bb_tile_matrix_set_norms. Further errors:
+/// BB_UNSUPPORTED if the triangle exceeds a memory limit.
 BB_CHECKED bb_status bb_tile_matrix_create_share(const bb_matrix_source *source,
                                                  const double *scale, const bb_tile_plan *plan,
                                                  const bb_tile_share *share, bb_tile_matrix **out);

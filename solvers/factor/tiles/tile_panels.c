@@ -217,7 +217,7 @@ done:
     return status;
 }
 
-// The tiles of panel p in row `row`.
+// Loads the tiles of panel p in row `row`.
 static bb_status load_row(bb_tile_stream *stream, bb_index p, bb_index row, bool *going)
 {
     const bb_tile_panels *panels = stream->work.panels;

@@ -330,7 +330,7 @@ void bb_tile_rank_update(const void *a, bb_index depth, bb_tile *c)
     }
 }
 
-// Row-major lower is column-major upper: LAPACK factors U^T U with U = L^T.
+// A row-major lower triangle is a column-major upper one: LAPACK factors U^T U with U = L^T.
 bb_index bb_tile_factor(bb_tile *diagonal)
 {
     lapack_int n = (lapack_int)diagonal->rows;

@@ -23,8 +23,8 @@ typedef struct entry {
     atomic_ptrdiff_t holders;
     atomic_ptrdiff_t next_use;
     void *buffer; // NULL: only in the file
-    off_t offset; // of its slot in the file
-    bool changed; // since it was last read or written
+    off_t offset; // offset of its slot in the file
+    bool changed; // changed since it was last read or written
 } entry;
 
 struct bb_tile_store {
@@ -33,7 +33,7 @@ struct bb_tile_store {
     entry *entries; // [count]
     pthread_mutex_t lock;
     size_t limit, taken; // bytes of buffers, including the spare one
-    void *spare;         // buffer of an evicted tile, or NULL
+    void *spare;         // spare buffer of an evicted tile, or NULL
     size_t spare_bytes;
     char *scratch; // I/O buffer, aligned to sectors of the file
     char *words;
