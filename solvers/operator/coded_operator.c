@@ -40,7 +40,7 @@ struct bb_coded_operator {
     bb_device_matrix *there; // the matrix on a GPU, NULL on the cpu
     void *device_x;          // [columns] in the multiply format on a GPU
     void *device_y;          // [rows] on a GPU
-    // Replaces all of the above: product by a kernel of the kernel language.
+    // Product by a kernel of the kernel language, used instead of all members above.
     bb_assembled_product *assembled;
 };
 
@@ -93,7 +93,7 @@ done:
     return status;
 }
 
-// The same for a coded matrix, initialising only the host members.
+// Creates an operator for a coded matrix and initialises only its host members.
 static bb_status start_coded(bb_device *device, const bb_coded_matrix *matrix,
                              bb_gemv_arithmetic arithmetic, bb_coded_operator **out)
 {
@@ -307,7 +307,7 @@ static bb_status multiply_exponents(const bb_coded_operator *operation, bb_index
     return bb_device_launch(operation->device, &bfp8_kernel, rows, &pieces);
 }
 
-// Products on the cpu by codec form; those on a GPU are in the table of device_matrix.c.
+// Products on the cpu by codec form; products on a GPU are in the table of device_matrix.c.
 static bb_status (*const multiply[BB_FORM_KINDS])(const bb_coded_operator *operation, bb_index row,
                                                   bb_index rows, const double *x, double *y) = {
     [BB_FORM_PIECES] = multiply_pieces,    [BB_FORM_WORDS] = multiply_words,
@@ -342,16 +342,17 @@ bool bb_coded_operator_moves(const bb_codec_config *storage)
     return bb_stream_layout_of(storage, &layout) && layout.row_bytes > 0;
 }
 
-// Device bytes per row on a GPU: y, scale and step, and its share of at least three products'
-// partial sums (bb_stream_partition: a row has at most g + 32 places per multiprocessor with `g`
-// groups, 160 of them).
+// Device bytes per row on a GPU: y, scale and step, and a row's share of the partial sums of at
+// least three products (bb_stream_partition: a row has at most g + 32 places per multiprocessor
+// with `g` groups, 160 of them).
 static const double row_bytes = 44.0;
 static const double sums_bytes = 2.7e6;
 // Products with x in limbs: counts tiles with the fewest columns. The quantiser's tiles have twice
-// as many, which leaves room for upper tiles. Their additional memory (coded_stream.h) is below the
-// 32 bits per quotient of a plan: 16 for three quarters of them, and 64 for the rest.
+// as many, which leaves room for upper tiles. Upper tiles (coded_stream.h) need less memory than
+// the 32 bits per quotient of a plan: 16 bits for three quarters of the quotients, and 64 for the
+// rest.
 static const double cut_columns = 512.0;
-// A kernel of the kernel language, including its text.
+// Bytes of a kernel of the kernel language, including its text.
 static const double kernel_bytes = 1e6;
 
 bb_need bb_coded_operator_need(const bb_codec_config *storage, double rows, double columns,

@@ -11,10 +11,10 @@
 // ... in order, then a binary tree; each row is summed by one thread; a run is `run` columns of
 // each lane. cuda: the order of solvers/operator/stream/coded_stream_cuda.h. In runs and in fp32
 // sums a product is fused with its sum, and block floating point multiplies by a block's unit once.
-// Sums in fp32 are those of a lane; lanes are summed in fp64. In runs, tensor cores multiply e4m3,
-// e5m2, block floating point and integers of up to 8 bits, and quotients of up to 16, or wider in
-// few columns, whatever the run (solvers/operator/stream/stream_limbs_cuda.h); an x that is not
-// finite then gives NaN. The two devices agree within the error bound of either sum.
+// Only the sums within a lane are in fp32; lanes are summed in fp64. In runs, tensor cores multiply
+// e4m3, e5m2, block floating point and integers of up to 8 bits, and quotients of up to 16, or
+// wider in few columns, whatever the run (solvers/operator/stream/stream_limbs_cuda.h); an x that
+// is not finite then gives NaN. The two devices agree within the error bound of either sum.
 //
 // Low-rank tiles and transformed blocks are never decoded: solvers/operator/low_rank_product.h,
 // low_rank_stream.h and transform_product.h. zfp is decoded piece by piece, on a GPU in the order
@@ -53,7 +53,7 @@ BB_CHECKED bb_status bb_coded_operator_create(bb_device *device, const bb_coded_
                                               bb_gemv_arithmetic arithmetic,
                                               bb_coded_operator **out);
 
-/// The same for rows [row, row + rows) of the matrix, which become rows 0 to rows - 1 of the
+/// Prepares only rows [row, row + rows) of the matrix, which become rows 0 to rows - 1 of the
 /// operator. A GPU copies only these if bb_coded_operator_copies_rows, otherwise the whole matrix.
 /// On a GPU the order of a row's sums depends on the rows of the operator. Errors: BB_INVALID (no
 /// rows, rows outside the matrix), those above.
@@ -86,7 +86,7 @@ void bb_coded_operator_destroy(bb_coded_operator **operation);
 bb_need bb_coded_operator_need(const bb_codec_config *storage, double rows, double columns,
                                bb_device_kind device);
 
-/// Cost of applying `rows` of it once on the cpu.
+/// Cost of applying `rows` rows of the operator once on the cpu.
 bb_need bb_coded_operator_apply_need(const bb_codec_config *storage, double rows, double columns,
                                      double threads);
 
@@ -129,7 +129,8 @@ enum {
 /// True if a product on a GPU can read its first row from device memory (bb_coded_window).
 bool bb_coded_operator_supports_row_at(const bb_coded_operator *operation);
 
-/// True if two operators on a GPU can be in one product: same shape, storage and arithmetic.
+/// True if two operators on a GPU can be in one product: they have the same shape, storage and
+/// arithmetic.
 bool bb_coded_operator_alike(const bb_coded_operator *first, const bb_coded_operator *other);
 
 /// Multiplies by `count` operators of one shape, storage and arithmetic, in one launch if all read
@@ -179,7 +180,7 @@ typedef struct bb_coded_product {
     bb_index columns;
     const double *x;    ///< [columns], for fp64 products
     const float *x_f32; ///< [columns], for fp32 products
-    bool finite;        ///< known: no stored value and no product is NaN or infinite
+    bool finite;        ///< true: certainly no stored value or product is NaN or infinite
     double *y;          ///< [rows], including the scales
 } bb_coded_product;
 

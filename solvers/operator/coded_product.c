@@ -149,7 +149,7 @@ BB_CLONES static bool halves_stay_finite(const uint16_t *words, bb_index count)
     return largest < 0x7c00u;
 }
 
-// Units of a row: none poisoned (-128), none over 2^(BB_FINITE_EXPONENT - 7).
+// True if no unit of a row is poisoned (-128) or above 2^(BB_FINITE_EXPONENT - 7).
 static bool units_stay_small(const unsigned char *exponents, bb_index blocks)
 {
     int limit = -127;

@@ -25,7 +25,7 @@ enum { BB_SPAN_BFP8 = BB_FORMAT_COUNT };
 
 typedef struct bb_span_row {
     const unsigned char *words;     ///< words, or mantissas of bfp8, from column 0 on
-    const unsigned char *exponents; ///< of bfp8, one byte per 32 columns
+    const unsigned char *exponents; ///< exponents of bfp8, one byte per 32 columns
     double wide[BB_SPAN_LANES];     ///< sums in fp64
     float narrow[BB_SPAN_LANES];    ///< sums in fp32
 } bb_span_row;
@@ -33,7 +33,7 @@ typedef struct bb_span_row {
 typedef struct bb_span {
     int storage;
     bool wide_sums;      ///< sums in fp64, otherwise in fp32
-    bool finite;         ///< known: no stored value and no product is NaN or infinite
+    bool finite;         ///< true: certainly no stored value or product is NaN or infinite
     bb_index begin, end; ///< begin is a multiple of 32
     const float *x;      ///< from column 0 on
     bb_index rows;       ///< 1..BB_SPAN_ROWS
@@ -66,12 +66,12 @@ typedef struct bb_piece_product {
     double *y;          ///< [rows], including the scales
 } bb_piece_product;
 
-/// Rows [begin, end) of a bb_coded_product, at most BB_CODED_GRAIN.
+/// Multiplies rows [begin, end) of a bb_coded_product, at most BB_CODED_GRAIN.
 bb_status bb_coded_product_multiply_rows(bb_queue *queue, bb_index begin, bb_index end,
                                          void *context);
 
-/// Rows [begin, end) of the requested rows of a bb_piece_product, at most BB_CODED_GRAIN: fp32
-/// products of eight-bit block floating point.
+/// Multiplies [begin, end) of the requested rows of a bb_piece_product, at most BB_CODED_GRAIN:
+/// fp32 products of eight-bit block floating point.
 bb_status bb_coded_product_multiply_bfp8(bb_queue *queue, bb_index begin, bb_index end,
                                          void *context);
 
@@ -82,7 +82,7 @@ BB_CHECKED bb_status bb_coded_product_is_finite(const bb_coded_matrix *matrix, b
 
 enum { BB_FINITE_EXPONENT = 67 };
 
-/// Groups [begin, end) of the matrix of a bb_piece_product. Errors: BB_MEMORY.
+/// Multiplies groups [begin, end) of the matrix of a bb_piece_product. Errors: BB_MEMORY.
 bb_status bb_coded_product_multiply_groups(bb_queue *queue, bb_index begin, bb_index end,
                                            void *context);
 

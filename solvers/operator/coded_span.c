@@ -5,7 +5,7 @@
 
 enum { LANES = BB_SPAN_LANES, CHUNK = 512 };
 
-// 2^e of a block of bfp8, NaN if it is poisoned.
+// Unit 2^e of a block of bfp8, NaN if the block is poisoned.
 static float unit_of(unsigned char exponent)
 {
     int e = bb_plane_signed(exponent, 8);

@@ -31,7 +31,8 @@ typedef struct bb_device_coding {
     const double *factors;
 } bb_device_coding;
 
-/// Stored bytes as counted by bb_coded_matrix_bytes, counts of values, and errors of all values.
+/// Result of an encoding: stored bytes as counted by bb_coded_matrix_bytes, counts of values, and
+/// errors of all values.
 typedef struct bb_coding_loss {
     double bytes, saturated, underflowed, non_finite;
     bb_error_norms norms;

@@ -35,7 +35,7 @@ typedef struct form form;
 
 struct bb_device_matrix {
     const form *form;
-    bb_index first, rows;         // of the matrix's rows
+    bb_index first, rows;         // range of the matrix's rows
     double share;                 // if a form copies whole matrices
     bb_device_matrix_shape shape; // for an operator of the matrix
     bb_coded_stream *stream;
@@ -68,7 +68,8 @@ static bool streams_alike(const bb_device_matrix *one, const bb_device_matrix *o
     return bb_coded_stream_alike(one->stream, other->stream);
 }
 
-// Number of matrices from `first` on in one launch; in limbs only those that share the limbs.
+// Number of matrices from `first` on that one launch multiplies; in limbs only matrices that share
+// the limbs.
 static int count_together(const bb_device_product *product, int first)
 {
     int count = 1;

@@ -21,7 +21,7 @@ BB_CHECKED bb_status bb_device_matrix_create(bb_device *device, const bb_coded_m
 typedef struct bb_device_matrix_shape {
     bb_codec_config storage; ///< with defaults filled in
     bb_index rows, columns;
-    bool finite; ///< known: no stored value is NaN or infinite
+    bool finite; ///< true: certainly no stored value is NaN or infinite
 } bb_device_matrix_shape;
 
 /// Creates a matrix of all rows of a stream; takes ownership of the stream, even on failure.
@@ -39,7 +39,7 @@ double bb_device_matrix_index_bits(const bb_codec_config *storage);
 /// Bytes of the matrix read by a product of all rows.
 size_t bb_device_matrix_bytes(const bb_device_matrix *matrix, bb_stream_sums sums);
 
-/// True if one product may have both: matrices of the same shape, codec and number of bits.
+/// True if one product may have both matrices: they have the same shape, codec and number of bits.
 bool bb_device_matrix_alike(const bb_device_matrix *one, const bb_device_matrix *other);
 
 /// The stream of a matrix in rows of tiles, which can read its first row on the device and whose

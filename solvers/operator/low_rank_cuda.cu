@@ -138,7 +138,7 @@ __device__ void gather(const bb_low_rank_job &job, const bb_low_rank_item &item,
     }
 }
 
-// A lane's part of the rows of V of an item; for fp32 rows, word 2 row + half has half a chunk.
+// A lane's part of the rows of V of an item; if rows are fp32, word 2 row + half has half a chunk.
 __device__ void fetch(const bb_low_rank_job &job, const bb_low_rank_item &item, int chunks,
                       int lane, uint4 (&words)[most_steps][item_rows])
 {
@@ -182,7 +182,7 @@ __device__ void add_chunk(bool wide, const uint4 (&words)[item_rows],
     }
 }
 
-// t = scale (V x) for the rows of an item.
+// Computes t = scale (V x) for the rows of an item.
 template <class Sums>
 __global__ void __launch_bounds__(threads) project(const __grid_constant__ bb_low_rank_task task)
 {
@@ -268,7 +268,7 @@ template <class Sums, int steps, int count> struct row_of_u {
     }
 };
 
-// y = U t: one warp per row.
+// Computes y = U t, one warp per row.
 template <class Sums>
 __global__ void __launch_bounds__(threads) expand(const __grid_constant__ bb_low_rank_task task)
 {

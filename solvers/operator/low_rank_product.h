@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y = C x on the cpu with C as low-rank tiles (precision/codecs/low_rank.h), never decoded: first t
-// = scale (V x) of every tile of the bands with requested rows, then y = U t.
+// Product y = C x on the cpu with C as low-rank tiles (precision/codecs/low_rank.h), which are
+// never decoded: first t = scale (V x) of every tile of the bands with requested rows, then y = U
+// t.
 //
 // Arithmetic: fp32 products and t rounded to fp32, or both in fp64; sums in 16 lanes, lane l adding
 // values l, l + 16, ..., then a binary tree, in fp64 or fp32. Products are few, so each is promoted

@@ -5,8 +5,8 @@
 //
 // First launch: a warp processes up to four rows of V of one tile, or two in fp32
 // (bb_low_rank_item): 16-byte loads of V, x of the tile through shared memory, t = scale (V x).
-// Second launch: a warp computes a row of y: its row of U in 16-byte loads, then the band's t. Sums
-// are those of a lane, then a tree over the lanes; t is rounded to the format of products.
+// Second launch: a warp computes a row of y from its row of U, in 16-byte loads, and the band's t.
+// Each lane sums its products, then a tree adds the lanes; t is rounded to the format of products.
 //
 // Predicted time on an H200 (4.3 TB/s) for 378 rows in three bands of 12 lines, 512 x 500 cells,
 // the response with burls of bench/gemv/factor_bench.c at its tolerance. V, U and items have 4.8 MB
@@ -44,7 +44,7 @@ typedef struct bb_low_rank_job {
     const uint16_t *u_narrow;
     const float *u_wide;
     const float *scale;
-    const bb_low_rank_item *items; ///< of the first band used, followed by the next ones
+    const bb_low_rank_item *items; ///< items of the first band used, followed by the next ones
     void *terms;                   ///< workspace: doubles for products in fp64, else floats
     const double *x;               ///< [columns], or NULL
     const float *x_f32;            ///< x rounded to fp32, used if `x` is NULL
@@ -60,7 +60,7 @@ typedef struct bb_low_rank_job {
 typedef struct bb_low_rank_task {
     bb_stream_sums sums; ///< a run has 8 products
     int count;
-    int cells; ///< of the largest tile
+    int cells; ///< cells of the largest tile
     /// Thread blocks of the preceding jobs, set by the launch.
     uint32_t first_items[BB_LOW_RANK_JOBS + 1];
     uint32_t first_rows[BB_LOW_RANK_JOBS + 1];

@@ -297,7 +297,7 @@ __device__ void prepare(const bb_transform_task &task, bool keeps, uint32_t pane
     __syncthreads();
 }
 
-// Contribution of a panel, or of a share of it, to y.
+// Computes the contribution of a panel, or of a share of it, to y.
 template <class Sums>
 __global__ void __launch_bounds__(threads, 3)
     multiply(const __grid_constant__ bb_transform_task task)
@@ -348,7 +348,7 @@ __global__ void __launch_bounds__(threads, 3)
     }
 }
 
-// y: four rows of a job over all panels.
+// Computes y: four rows of a job over all panels.
 __global__ void __launch_bounds__(adders) add(const __grid_constant__ bb_transform_task task)
 {
     __shared__ double sums[add_warps][rows_at_once];

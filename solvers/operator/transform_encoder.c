@@ -400,8 +400,8 @@ done:
     return status;
 }
 
-// Words of `blocks` blocks at 4 bits per value, a map and codes: four times the need of scattered
-// burls at 5e-13. More is allocated once the actual number is known.
+// Words of `blocks` blocks at 4 bits per value, with a map and codes: four times the words that
+// scattered burls need at 5e-13. More is allocated once the actual number is known.
 static double words_planned(double rows, double columns, double blocks)
 {
     static const double bits = 4.0;

@@ -520,7 +520,8 @@ struct spectrum {
 
 constexpr int path_cells = 8; // per thread at a time
 
-// Squares of |T_r|' |q| for this thread's share of its row, summed over all of the row's threads.
+// Sums squares of |T_r|' |q| over this thread's share of its row, then over all of the row's
+// threads.
 __device__ double path_squares(const bb_transform_encoding &task, const block_shape &block,
                                const row_share &share, const double *values, const spectrum &known)
 {
@@ -530,7 +531,7 @@ __device__ double path_squares(const bb_transform_encoding &task, const block_sh
     const double *columns = task.bases + task.basis[1][block.kind >> 1 & 1u][0];
     const uint32_t line_pitch = (size[0] + 7) / 8 * 8;
     const uint32_t column_pitch = (size[1] + 7) / 8 * 8;
-    const uint32_t line_of = share.row / size[1]; // of this thread's row
+    const uint32_t line_of = share.row / size[1]; // line of this thread's row
     const uint32_t column_of = share.row % size[1];
     double squares = 0.0;
     for (uint32_t first = share.part; share.row < block.rows && first < cells;
@@ -617,7 +618,7 @@ __device__ void code_block(const bb_transform_encoding &task, const block_shape 
         add_path(task, block, share, values, *work.known, work.path);
         __syncthreads();
     }
-    // Same order as the host's decoder.
+    // Decodes in the same order as the host's decoder.
     transform<BB_TRANSFORM_ROW_COLUMNS, true>(task, block, values, room);
     transform<BB_TRANSFORM_LINES, true>(task, block, values, room);
     transform<BB_TRANSFORM_COLUMNS, true>(task, block, values, room);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y = C x on the cpu with C as coefficients of a block transform (precision/codecs/transform.h),
-// never decoded: x^ = T_c x of every block of the mesh, once for all rows; s = sum of q x^ of the
-// blocks of each block of rows; y = step T_r' s. Groups of zero coefficients are not read.
+// Product y = C x on the cpu with C as coefficients of a block transform
+// (precision/codecs/transform.h), which are never decoded: x^ = T_c x of every block of the mesh,
+// once for all rows; s = sum of q x^ of the blocks of each block of rows; y = step T_r' s. Groups
+// of zero coefficients are not read.
 //
 // Arithmetic: transforms of x and s in fp64; x^, q and their products rounded to the products'
 // format. Sums of a row frequency are in the format of sums, in the order of blocks and
@@ -15,7 +16,7 @@
 #include "precision/codecs/transform.h"
 #include "solvers/operator/coded_operator.h"
 
-/// y[i] = row (row + i) times x [columns]. Errors: BB_MEMORY.
+/// Computes y[i] = row (row + i) times x [columns]. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_transform_product_multiply(bb_device *device, const bb_coded_matrix *matrix,
                                                    bb_gemv_arithmetic arithmetic, bb_index row,
                                                    bb_index rows, const double *x, double *y);

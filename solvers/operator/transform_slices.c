@@ -35,7 +35,7 @@ typedef struct builder {
     const bb_transform_plan *plan;
     const bb_transform_shape *shape;
     bb_transform_part *part;
-    entry *found, *sorted; // of one block of rows and a panel
+    entry *found, *sorted; // entries of one block of rows and a panel
 } builder;
 
 static bb_status extend(bb_transform_list *names, bb_index count, void **out)
@@ -73,7 +73,7 @@ static bb_index find(const builder *work, bb_index band, bb_index across, bb_ind
             return -1;
         }
         while (bb_transform_next(&reader)) {
-            // No branch: most are 0, so it would be mispredicted.
+            // Avoids a branch: most coefficients are 0, so it would be mispredicted.
             for (int i = 0; i < reader.count; ++i) {
                 work->found[count] =
                     (entry){reader.order[i].row, (uint32_t)j * shape->cells + reader.order[i].cell,

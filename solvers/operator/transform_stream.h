@@ -8,10 +8,10 @@
 // thread blocks share its panels. The thread block transforms x of the panel into shared memory,
 // once for all matrices of the launch, and its warps multiply slices of coefficients by it. The
 // sums of each block of rows are transformed back, which is linear and may therefore precede the
-// sum over panels. Second launch: four rows of a block are summed over the panels. Sums are those
-// of a lane in the order of its entries, of the lanes that share a row as a tree, of panels
-// ascending by 64 and then a tree: the storage alone fixes the order. x^ is rounded to the format
-// of products; transforms, sums over lanes and over panels are in fp64 whatever the format of sums.
+// sum over panels. Second launch: four rows of a block are summed over the panels. A lane sums its
+// entries in order, a tree adds the lanes that share a row, and panels are added ascending by 64
+// and then by a tree: the storage alone fixes the order. x^ is rounded to the format of products;
+// transforms, sums over lanes and over panels are in fp64 whatever the format of sums.
 //
 // Storage. For a block of rows and a panel, every row frequency has its coefficients in chunks of
 // 16 bytes: 8 entries of a cell (10 bits) and a quotient of 6 bits, 4 of 22 bits, or, in
@@ -199,8 +199,9 @@ void bb_transform_stream_row_work(const bb_transform_shape *shape, int axis, uin
     *k = work / shape->length[1 - axis] / groups * BB_TRANSFORM_TILE;
 }
 
-/// The same for rows; `group` counts the blocks of all bands consecutively. Lines first, from sums
-/// [row lines][row columns] to [row columns][lines], then columns, to [lines][columns].
+/// Work item of a transform of rows; `group` counts the blocks of all bands consecutively. Lines
+/// first, from sums [row lines][row columns] to [row columns][lines], then columns, to
+/// [lines][columns].
 BB_DEVICE_FUNCTION
 bb_transform_quad bb_transform_stream_along_rows(const bb_transform_shape *shape,
                                                  const bb_transform_bases *bases,
@@ -337,7 +338,7 @@ typedef struct bb_transform_task {
     bb_transform_job jobs[BB_TRANSFORM_JOBS];
 } bb_transform_task;
 
-/// Number of row blocks whose sums fit in shared memory at the same time, per matrix.
+/// Number of blocks of rows whose sums fit in shared memory at the same time, per matrix.
 BB_DEVICE_FUNCTION
 uint32_t bb_transform_stream_groups_at_once(const bb_transform_task *task)
 {

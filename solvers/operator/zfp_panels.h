@@ -13,9 +13,9 @@
 //
 // Values are bit-identical to those on the cpu. Order of the sums of a row: blocks ascending, in a
 // block the lines by y, values by x, then a tree over the lanes, panels in 32 strides, a tree. It
-// depends on the matrix's shape only. Runs of fp32 products (bb_coded_operator_sum_in_runs) are
-// those of a lane within a block: 16 in two dimensions, 4 otherwise, which is as accurate as longer
-// ones.
+// depends on the matrix's shape only. A run of fp32 products (bb_coded_operator_sum_in_runs) has
+// the products of a lane within a block: 16 in two dimensions, 4 otherwise, which is as accurate as
+// longer ones.
 //
 // Predicted time, from zfp_decoder_cuda.cu: that kernel needs 1120 to 1320 instructions per warp
 // for 512 values in two dimensions, 50 of them stores, and 0.33 ms on an H200 for 378 x 256000
@@ -52,7 +52,7 @@ typedef struct bb_zfp_cut {
     bb_index band_rows;    ///< rows per stream; the matrix's last may have fewer
     bb_index band_slabs;   ///< slabs per band
     bb_index slab_rows;    ///< 1, 4 or 16; some may not exist
-    bb_index blocks;       ///< per slab
+    bb_index blocks;       ///< blocks per slab
     bb_index run_blocks;   ///< 1 in three and four dimensions: no run crosses slabs
     bb_index runs;         ///< per slab; its last may have fewer blocks
     bb_index panel_groups; ///< BB_ZFP_PANEL_NARROW or BB_ZFP_PANEL_WIDE

@@ -145,7 +145,7 @@ __device__ __forceinline__ double *place_of(const bb_zfp_task &task, const panel
            bb_zfp_panels_place_of(&cut, item.slab, 0, item.panel);
 }
 
-// One and two dimensions: one run per lane.
+// Multiplies in one and two dimensions: one run per lane.
 template <class Sum, int dimensions, bool reversible>
 __global__ void __launch_bounds__(lanes *warps)
     multiply_narrow(const __grid_constant__ bb_zfp_task task)
@@ -190,8 +190,8 @@ __global__ void __launch_bounds__(lanes *warps)
     }
 }
 
-// Three and four dimensions: a warp decodes a block, which is a run. A lane's lines belong to one
-// row, and in four dimensions also to a row of the slab eight further.
+// Multiplies in three and four dimensions: a warp decodes a block, which is a run. A lane's lines
+// belong to one row, and in four dimensions also to the row of the slab eight further.
 template <class Sum, int dimensions, bool reversible>
 __global__ void __launch_bounds__(lanes *warps)
     multiply_wide(const __grid_constant__ bb_zfp_task task)
@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(lanes *warps)
     }
 }
 
-// y from the sums of panels, one warp per row.
+// Computes y from the sums of panels, one warp per row.
 __global__ void __launch_bounds__(lanes *warps) add_panels(const __grid_constant__ bb_zfp_task task)
 {
     const bb_zfp_cut &cut = task.cut;

@@ -62,7 +62,7 @@ bb_index bb_tile_store_holders(const bb_tile_store *store);
 bb_tile_traffic bb_tile_store_traffic(bb_tile_store *store);
 
 /// Access of the sweeps to a matrix with a store: holds one row or column of tiles at a time; of
-/// the others those used again soonest stay in memory. Its context is NULL.
+/// the other tiles, the ones used again soonest stay in memory. The context of the access is NULL.
 extern const bb_tile_access bb_tile_store_access;
 
 /// Bytes of a tile in a buffer.

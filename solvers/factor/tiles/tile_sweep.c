@@ -15,10 +15,10 @@ enum { BLOCK_ROWS = 128 };
 typedef struct block {
     const bb_tile_matrix *factor;
     bb_index rows;
-    double *x;        // [rows][n] of the caller
+    double *x;        // [rows][n], the caller's right-hand sides
     float *values;    // tile column k at rows * k * tile_size, [rows][its columns]
-    float *x_operand; // operand from X
-    float *l_operand; // operand from L
+    float *x_operand; // operand rounded from X
+    float *l_operand; // operand rounded from L
     float *turned;    // a tile of L, transposed or narrowed
     double scale[BLOCK_ROWS];
     bb_tile_workspace workspace;
@@ -233,7 +233,8 @@ double bb_tile_sweep_narrow_bytes(bb_index n, bb_index size, bb_index rows, doub
     const double height = fmin((double)rows, BLOCK_ROWS);
     const double busy = fmin(blocks, ceil((double)rows / BLOCK_ROWS));
     const double tile = (double)size * (double)size;
-    // The block, an operand from it in two planes, and a tile of L as operand and transposed.
+    // Memory: the block, an operand from it in two planes, and a tile of L as operand and
+    // transposed.
     const double values = height * (double)n + 2.0 * height * (double)size + 3.0 * tile;
     return busy *
            (sizeof(block) + sizeof(float) * values + bb_tile_workspace_need(size).host_bytes);

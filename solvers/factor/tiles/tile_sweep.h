@@ -20,7 +20,7 @@
 #include "solvers/factor/tiles/tile_matrix.h"
 
 typedef struct bb_tile_sweep_kind {
-    bb_index block_rows; ///< largest number of right-hand sides of a block
+    bb_index block_rows; ///< largest number of right-hand sides in a block
     /// Creates a block of `rows` right-hand sides `x` [rows][n], borrowed until it is destroyed.
     /// Errors: BB_MEMORY.
     bb_status (*create)(const bb_tile_matrix *factor, bb_index rows, double *x, void **out);

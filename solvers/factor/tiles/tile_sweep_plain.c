@@ -12,7 +12,7 @@ enum { BLOCK_ROWS = 32 };
 typedef struct block {
     const bb_tile_matrix *factor;
     bb_index rows;
-    double *x;      // [rows][n] of the caller
+    double *x;      // [rows][n], the caller's right-hand sides
     float *narrow;  // [rows][n], or NULL if every tile is dp
     float *scratch; // one tile, for dp tiles in an fp32 solve
 } block;
@@ -142,7 +142,7 @@ double bb_tile_sweep_plain_bytes(bb_index n, bb_index size, bb_index rows, doubl
 {
     const double height = fmin((double)rows, BLOCK_ROWS);
     const double busy = fmin(blocks, ceil((double)rows / BLOCK_ROWS));
-    // The block in fp32, and one converted dp tile.
+    // Memory: the block in fp32, and one converted dp tile.
     const double values = wide ? 0.0 : height * (double)n + (double)size * (double)size;
     return busy * (sizeof(block) + sizeof(float) * values);
 }

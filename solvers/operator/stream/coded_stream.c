@@ -174,7 +174,7 @@ static void pack_bfp(const bb_stream_packing *work, const bb_bfp_layout *source,
         }
     }
     for (bb_index b = 0; b < count; ++b) {
-        // e + 127, the exponent field of 2^e; that of infinity for a poisoned block.
+        // e + 127, the exponent field of 2^e; the field of infinity for a poisoned block.
         out[(size_t)blocks * block_bytes + (size_t)b] =
             is_poisoned(source, parts, first + b)
                 ? 255
@@ -183,7 +183,7 @@ static void pack_bfp(const bb_stream_packing *work, const bb_bfp_layout *source,
 }
 
 // Integers of eight bits times a power of two, like bfp8. A unit below the normal range of fp32 has
-// no exponent field; zeros need none.
+// no exponent field; a block of zeros needs none.
 static bb_status pack_integers(const bb_stream_packing *work, bb_index tile, bb_index row,
                                unsigned char *out)
 {
@@ -353,7 +353,8 @@ bb_status bb_coded_stream_acquire_workspace(bb_coded_stream *stream)
     const size_t bytes =
         (size_t)((plain > in_limbs ? plain : in_limbs) * group_rows) * sizeof(double);
     BB_TRY(bb_device_allocate(stream->device, bytes, &stream->sums));
-    // Run once, so that its instructions are loaded before they are timed.
+    // The memory is zeroed once here, so that the instructions for it are loaded before they are
+    // timed.
     BB_TRY(bb_device_zero(stream->device, stream->sums, bytes));
     if (stream->in_limbs) {
         BB_TRY(bb_device_allocate(stream->device, (size_t)limb_tiles * BB_STREAM_CUT_BYTES,

@@ -67,8 +67,8 @@ enum {
     BB_STREAM_WARPS = 16,         ///< per thread block
     BB_STREAM_MOST_PLANES = 16,   ///< widest quotient stored in planes
     BB_STREAM_UNIT = 32,          ///< bytes of eight blocks of one bit
-    BB_STREAM_STAGE_UNITS = 2048, ///< of rows of a quantiser tile in shared memory: 64 rows, or 32
-                                  ///< with the widest planes
+    BB_STREAM_STAGE_UNITS = 2048, ///< bytes of the rows of a quantiser tile in shared memory: 64
+                                  ///< rows, or 32 with the widest planes
     BB_STREAM_QUARTERS = 4,       ///< per row of the quantiser
     /// Rows whose quotients have the same width; a warp multiplies them together in limbs.
     BB_STREAM_BAND = 16,
@@ -103,9 +103,9 @@ typedef enum bb_stream_sums {
     BB_STREAM_WIDE,   ///< fp64 products (fused with their sum), fp64 sums
     BB_STREAM_EACH,   ///< fp32 products, rounded, each added in fp64
     BB_STREAM_RUNS,   ///< fp32 products fused into fp32 sums, promoted after a run
-    BB_STREAM_NARROW, ///< the same, promoted once at the end
+    BB_STREAM_NARROW, ///< fp32 sums as in runs, promoted once at the end
     BB_STREAM_LIMBS,  ///< x in limbs on tensor cores, promoted to fp64. Integers: limbs are bytes
-                      ///< and sums are exact (for quotients above 16 bits those of each part).
+                      ///< and sums are exact (for quotients above 16 bits, the sums of each part).
                       ///< Floats: limbs are fp16 with fp32 sums of 128 columns
 } bb_stream_sums;
 

@@ -103,7 +103,7 @@ __device__ __forceinline__ void forget_cut(bb_stream_counts *counts)
     __threadfence();
 }
 
-/// Row `row` of a group in a stage, or in memory; `first_row` of the requested rows.
+/// Address of row `row` of a group in a stage, or in memory; `first_row` of the requested rows.
 template <class S>
 __device__ __forceinline__ row_source find_row(const job &task_job, const unsigned char *stage,
                                                const stage_note &note, bb_index first_row, int row)
@@ -250,7 +250,7 @@ __global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ j
 #endif
 }
 
-/// The same for the blocks of multiply_staged (stream_staged_cuda.h).
+/// Product as above, for blocks that copy their stages themselves (stream_staged_cuda.h).
 template <class S, class Sums>
 __global__ void __launch_bounds__(staged_threads, 1)
     multiply_staged(const __grid_constant__ job task_job)
@@ -402,7 +402,7 @@ stage_shape shape_of(const bb_stream_task &task, int room, int x_bytes, int stag
 struct launch_plan {
     void (*kernel)(job); ///< for sm_90
     void (*staged)(job); ///< for other GPUs
-    void (*cut)(job);    ///< launched before `staged` only; nullptr: x is not cut
+    void (*cut)(job);    ///< launched only before `staged`; nullptr: x is not cut
     int cut_threads;
     int least_stages; ///< of the sm_90 kernel
     int x_bytes;      ///< for x, per stage

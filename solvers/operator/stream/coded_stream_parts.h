@@ -43,7 +43,7 @@ static inline bb_index bb_coded_stream_least(bb_index a, bb_index b)
 }
 
 /// Width of a quarter. `magnitudes` is the bitwise or of q ^ (q >> 31) over all quotients q, `any`
-/// that of q. BB_STREAM_QUOTIENTS: too wide for planes.
+/// the bitwise or of q. BB_STREAM_QUOTIENTS: too wide for planes.
 BB_DEVICE_FUNCTION
 uint32_t bb_coded_stream_quarter_width(uint32_t magnitudes, uint32_t any)
 {
@@ -86,7 +86,7 @@ void bb_coded_stream_order_block(const int32_t natural[BB_BLOCK], bb_index place
 void bb_coded_stream_pack_planes(const int32_t block[BB_BLOCK], int width, bb_index place,
                                  bb_index blocks, bb_index row, unsigned char *out);
 
-/// A stored tile of quotients, or of a part of them.
+/// Stored tile of quotients, or of a part of each.
 typedef struct bb_stream_laid {
     bb_index source; ///< tile of the matrix
     bb_stream_part part;
@@ -110,7 +110,7 @@ typedef struct bb_stream_quotients {
 /// BB_DEVICE.
 BB_CHECKED bb_status bb_coded_stream_lay_quotients(bb_coded_stream *stream,
                                                    const bb_stream_quotients *source);
-/// The same from a coded matrix.
+/// Lays out the quantiser's rows from a coded matrix.
 BB_CHECKED bb_status bb_coded_stream_upload_quotients(bb_coded_stream *stream,
                                                       const bb_coded_matrix *matrix);
 

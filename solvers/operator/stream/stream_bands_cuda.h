@@ -22,8 +22,8 @@
 //   multiply(job, stage, note, x, mark, sum)        adds two rows of the lane to its sums
 //   step(operand, line)    factor of a row's final sums
 //
-// Order of the sums of a row: that of the Way within a quarter of a tile, tiles ascending in fp64,
-// lanes of the limbs, quarters, and places as in coded_stream_cuda.h.
+// Order of the sums of a row: the order of the Way within a quarter of a tile, tiles ascending in
+// fp64, lanes of the limbs, quarters, and places as in coded_stream_cuda.h.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_BANDS_CUDA_H
 #define BB_SOLVERS_OPERATOR_STREAM_STREAM_BANDS_CUDA_H
 
@@ -32,8 +32,8 @@
 namespace stream
 {
 
-constexpr int band_rows = BB_STREAM_BAND; // per warp
-constexpr int quarters = 4;               // of a tile's columns
+constexpr int band_rows = BB_STREAM_BAND; // rows per warp
+constexpr int quarters = 4;               // quarters of a tile's columns
 constexpr int cut_threads = lanes * quarters;
 constexpr double upper_weight = 65536.0; // factor of x for an upper tile
 /// Sums of the quarters of a run, for the rows of a group, double-buffered.
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(cut_threads) cut_x(const __grid_constant__ job
     }
 }
 
-/// The same by the multiplying warps, four tiles per turn. Turns are drawn dynamically, so that
+/// Cuts x by the multiplying warps, four tiles per turn. Turns are drawn dynamically, so that
 /// resident blocks need not wait for others; the first one is drawn before x is available.
 template <class S, class Way>
 __device__ __forceinline__ void cut_by_turns(const job &task_job, stage_control *control, int warp,
@@ -269,7 +269,7 @@ template <class Way> struct band_consumer {
                 total *
                 Way::step(task_job.task.operand[note.operand], first_row + note.row + wanted);
         }
-        turn ^= 1; // wait until these have been read before the buffer is reused
+        turn ^= 1; // wait until these sums have been read before the buffer is reused
     }
 
     __device__ __forceinline__ void work(stage_control *control, band_sums *own,
@@ -330,7 +330,7 @@ __global__ void __launch_bounds__(threads, 1) multiply_bands(const __grid_consta
 #endif
 }
 
-/// The same for the blocks of multiply_bands_staged.
+/// Product as above, for blocks that copy their stages themselves.
 template <class S, class Way>
 __global__ void __launch_bounds__(staged_threads, 1)
     multiply_bands_staged(const __grid_constant__ job task_job)

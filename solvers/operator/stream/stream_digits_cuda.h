@@ -174,7 +174,8 @@ template <class S> struct digits_of_integers {
             largest = max(max(max(largest, bits.x & 0x7fffffffU), bits.y & 0x7fffffffU),
                           max(bits.z & 0x7fffffffU, bits.w & 0x7fffffffU));
         }
-        // 2^e of exponent field f is 2^(f - 126); fields below 64 are scaled up by 2^90 first.
+        // The factor 2^e of exponent field f is 2^(f - 126); fields below 64 are scaled up by 2^90
+        // first.
         const uint32_t field = __reduce_max_sync(everyone, largest) >> 23;
         const bool is_small = field < 64U;
         const uint32_t lifted = is_small ? field + 90U : field;
@@ -282,7 +283,7 @@ template <class S> struct digits_of_integers {
         take_off(Blocks::bias, own, d, part);
     }
 
-    // The same block by block, each with its unit.
+    // Adds the quarter's blocks one by one, each with its unit.
     template <class Blocks>
     __device__ __forceinline__ void add_blocks(const tile_rows &rows, int exponents,
                                                const quarter_x &x, const unsigned char *sums,

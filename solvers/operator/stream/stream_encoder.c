@@ -41,7 +41,7 @@ bool bb_stream_encoder_available(const bb_codec_config *storage)
 typedef struct encoding {
     bb_device *device;
     const bb_device_coding *coding;
-    const bb_codec_config *config; // of `row`
+    const bb_codec_config *config; // configuration of `row`
     bb_coded_matrix *row;          // one row without values: bytes, step, defaults
     bb_coded_stream *stream;
     bb_stream_encoding task;
@@ -186,7 +186,7 @@ static bb_status place_steps(encoding *work)
     const bb_index rows = work->task.source.rows;
     const bb_index clips = bb_codec_clip_count(work->config);
     float *tried = NULL;    // [rows][BB_INTEGER_CLIPS]
-    double *squares = NULL; // the same
+    double *squares = NULL; // [rows][BB_INTEGER_CLIPS]
     float *steps = NULL;    // [rows]
     BB_TRY(BB_ALLOCATE(rows * BB_INTEGER_CLIPS, &tried));
     BB_TRY(BB_ALLOCATE(rows * BB_INTEGER_CLIPS, &squares));

@@ -67,7 +67,7 @@ typedef struct bb_stream_encoding {
     double lost;          ///< largest magnitude that words turn to zero
     const double *scales; ///< [rows]
     const float *steps;   ///< [rows] for integers
-    float step;           ///< for the quantiser
+    float step;           ///< step for the quantiser
     bb_index tiles, segments;
     unsigned char *words;
     uint32_t *widths;         ///< quantiser: [tiles][rows], to be levelled in bands
@@ -107,8 +107,8 @@ BB_CHECKED bb_status bb_stream_encoder_place(bb_device *device, const void *valu
                                              void **out);
 
 /// Adds the errors of all rows in order, from `totals` [rows] of bb_stream_errors on the device,
-/// and stores those of each row in its certificate, with scale 1, if there are any. Errors:
-/// BB_MEMORY, BB_DEVICE.
+/// and stores the errors of each row in its certificate, with scale 1, if there are certificates.
+/// Errors: BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_stream_encoder_collect(bb_device *device, const void *totals, bb_index rows,
                                                bb_error_norms *norms,
                                                bb_row_certificate *certificates);
@@ -124,7 +124,7 @@ bb_status bb_stream_encoder_clip_cuda(bb_queue *queue, bb_index begin, bb_index 
 /// Encodes the words of all rows, or computes the quantiser's widths only; with errors and counts.
 bb_status bb_stream_encoder_rows_cuda(bb_queue *queue, bb_index begin, bb_index rows,
                                       void *arguments);
-/// Compute widths of parts of quotients, and write words to their places.
+/// Queue the tasks that compute widths of parts of quotients, and that write words to their places.
 bb_status bb_stream_encoder_widths_cuda(bb_queue *queue, bb_index begin, bb_index rows,
                                         void *arguments);
 bb_status bb_stream_encoder_quotients_cuda(bb_queue *queue, bb_index begin, bb_index rows,

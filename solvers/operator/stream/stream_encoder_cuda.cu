@@ -30,7 +30,7 @@ __device__ __forceinline__ uint32_t upper_half(double value)
     return static_cast<uint32_t>(bb_format_bits_of_f64(value) >> 32) & 0x7fffffffu;
 }
 
-// NaN in fp32 with the sign and the first bits of one in fp64, as x86 converts it.
+// Converts an fp64 NaN to fp32 as x86 does: with its sign and its first bits.
 __device__ __forceinline__ uint32_t narrow_nan(double value)
 {
     const uint64_t bits = bb_format_bits_of_f64(value);
@@ -402,8 +402,8 @@ __device__ bb_stream_errors no_errors()
     return out;
 }
 
-// One thread block per row: lane l adds a range of segments in order, the first lane adds the
-// lanes.
+// Sums errors with one thread block per row: lane l adds a range of segments in order, the first
+// lane adds the lanes.
 __global__ void __launch_bounds__(lanes)
     add_row_errors(const bb_stream_errors *errors, bb_index segments, bb_stream_errors *totals)
 {

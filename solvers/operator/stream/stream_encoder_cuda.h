@@ -373,7 +373,7 @@ template <class Coder> bb_status launch_coder(const bb_stream_encoding &task, cu
 
 bb_status launch_quotients(const bb_stream_encoding &task, cudaStream_t queue);
 
-// Errors of rows from those of their segments [rows][segments].
+// Sums the errors of rows over their segments [rows][segments].
 bb_status add_segments(const bb_stream_errors *errors, bb_index segments, bb_index rows,
                        bb_stream_errors *totals, cudaStream_t queue);
 

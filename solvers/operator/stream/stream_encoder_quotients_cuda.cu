@@ -64,7 +64,7 @@ struct width_finder {
         }
     }
 
-    // Result of the warp, in each lane.
+    // Returns the warp's widths, in each lane.
     __device__ __forceinline__ uint32_t result() const
     {
         return __any_sync(all_lanes, !held) ? bb_coded_stream_all_quarters(BB_STREAM_RAW)

@@ -23,7 +23,7 @@ __device__ __forceinline__ uint32_t load_4(const unsigned char *source)
 /// A block of a row: index `own` among eight, in group `eights` of its row or plane.
 struct block_place {
     int eights, own;
-    int turn; // of the row
+    int turn; // turn of the row
 
     /// Byte offset of the block among eight of `bytes` each, and of its half.
     __device__ __forceinline__ int turned(int bytes) const
@@ -50,7 +50,7 @@ struct bytes_in_order {
     }
 };
 
-/// The same for rows whose halves of blocks are exchanged.
+/// Bytes in order, in rows whose halves of blocks are exchanged.
 struct bytes_turned {
     static constexpr int bias = 128;
     static __device__ __forceinline__ uint2 load(const unsigned char *row, block_place block,

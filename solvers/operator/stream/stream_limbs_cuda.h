@@ -107,7 +107,7 @@ template <class S, class Halves> struct limbs_of_floats {
         return 1.0;
     }
 
-    // 2^-e and 2^e for the largest x, NaN if it is not finite.
+    // Factors 2^-e and 2^e for the largest x; NaN if x is not finite.
     __device__ __forceinline__ static float scales(uint32_t largest, float *down)
     {
         uint32_t exponent = largest >> 23;

@@ -64,7 +64,8 @@ bb_stream_partition bb_stream_partition_of(bb_index groups, bb_index tiles, bb_i
     return out;
 }
 
-/// Fixed pieces, numbered over all groups: first piece of a block, and block of a piece.
+/// First fixed piece of a block, and block of a fixed piece; fixed pieces are numbered over all
+/// groups.
 BB_DEVICE_FUNCTION
 int bb_stream_partition_fixed_begin(const bb_stream_partition *all, int block)
 {

@@ -53,7 +53,7 @@ struct stage_control {
     uint64_t empty[most_stages];
     uint64_t landed[most_stages]; // rows loaded before their x
     uint64_t has_cut;             // the block has drawn its last turn of tiles of x to be cut
-    unsigned cutting[2];          // its turns
+    unsigned cutting[2];          // turns of the block
     stage_note notes[most_stages];
 };
 
@@ -142,7 +142,7 @@ template <class S, class Product> struct plain_x {
         return static_cast<const Product *>(task_job.task.x) +
                static_cast<bb_index>(tile) * S::columns;
     }
-    /// By thread `which` of `count`.
+    /// Copies x by thread `which` of `count`.
     static __device__ __forceinline__ void write_end(const job &task_job, int tile,
                                                      unsigned char *target, int which, int count)
     {

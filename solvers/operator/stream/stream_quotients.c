@@ -199,7 +199,7 @@ static bb_status upload_words(void *context, const bb_stream_laid *laid, bb_inde
     host_quotients *work = context;
     const bb_coded_stream *stream = work->stream;
     const bb_index rows = stream->rows;
-    // Largest size of a tile, with every row at its widest.
+    // Size of the largest tile if every row has its greatest width.
     const bb_index tile_bytes = rows * BB_STREAM_LINE * BB_BLOCK;
     const bb_index limit = 1 + bb_coded_stream_least(tiles - 1, BB_STREAM_CHUNK_BYTES / tile_bytes);
     BB_TRY(BB_ZEROED(limit * tile_bytes, &work->out));

@@ -55,7 +55,7 @@ __device__ __forceinline__ float unit_of(uint32_t exponent)
     return __uint_as_float(exponent << 23);
 }
 
-// The same for byte `which` of a word.
+// Unit as above, from byte `which` of a word.
 __device__ __forceinline__ float unit_of(uint32_t exponents, int which)
 {
     return __uint_as_float(__byte_perm(exponents, 0, 0x0444U | which << 12) >> 1);
@@ -65,7 +65,7 @@ __device__ __forceinline__ float unit_of(uint32_t exponents, int which)
 struct row_source {
     const unsigned char *bytes;
     uint32_t bits; // exponents of bfp; widths of the quantiser
-    float step;    // of integers and the quantiser
+    float step;    // step of integers and the quantiser
     uint32_t turn; // turn of the blocks in planes
 };
 
@@ -219,7 +219,7 @@ struct of_bfp16 : fixed_rows<256, 528, 4>, with_exponents<4> {
 
 struct of_bfp8 : fixed_rows<512, 528, 4>, with_exponents<2> {
     using value = float;
-    // The same for m + 2^7.
+    // The stored m + 2^7 is inserted below the exponent of 2^23.
     static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[16])
     {
         uint4 four = load_16(row.bytes + 16 * lane);
@@ -338,7 +338,7 @@ __host__ __device__ constexpr uint32_t half_of_power(int n)
     return static_cast<uint32_t>(15 - n) << 10;
 }
 
-// The same in fp16, exact up to 12 bits, two values at a time. A field is inserted below the
+// Appends fields in fp16, exact up to 12 bits, two values at a time. A field is inserted below the
 // exponent of 1024 at its position, and one fused multiplication removes both exponent and
 // position. All planes pair value v with v + 2: h[2 m + o] has 4 m + o and 4 m + o + 2. TOP: the
 // widest plane, whose fields are signed.

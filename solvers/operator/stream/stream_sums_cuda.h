@@ -92,7 +92,7 @@ template <class S> struct run_sums { // BB_STREAM_RUNS, BB_STREAM_NARROW
 
     __device__ __forceinline__ void start(const bb_stream_task &task)
     {
-        // A run that ends only with the rows.
+        // Sums in one run that ends only with the rows.
         tiles = task.sums == BB_STREAM_NARROW ? 0x7fffffff : task.run / S::values;
         clear();
     }
