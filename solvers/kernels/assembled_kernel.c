@@ -11,7 +11,7 @@ struct bb_assembled_kernel {
     bool *is_inside;    ///< [step_count]
     bb_emission emission;
     bb_build *build;
-    void *parts[BB_PROGRAM_ACCUMULATORS]; ///< for the reduction over the space
+    void *parts[BB_PROGRAM_ACCUMULATORS]; ///< part buffers for the reduction over the space
     bb_index part_capacity;
     void **outgrown; ///< [outgrown_count] replaced part buffers, which a recorded graph may still
                      ///< refer to

@@ -11,11 +11,12 @@
 
 typedef struct bb_assembled_kernel bb_assembled_kernel;
 
-/// Prints a program in a variant (NULL: the default) and compiles it for a device. It serves every
-/// binding whose accesses stay inside their objects wherever `is_inside` [step_count] is true. The
-/// program and the device are borrowed for the lifetime of the kernel. Errors: BB_UNSUPPORTED (no
-/// compiler, no backend for the device), BB_INVALID (an illegal variant, with the reason),
-/// BB_INTERNAL (the text does not compile), BB_MEMORY, BB_DEVICE, BB_IO. Owner: the caller.
+/// Prints a program in a variant (NULL: the default) and compiles it for a device. The kernel
+/// serves every binding whose accesses stay inside their objects wherever `is_inside` [step_count]
+/// is true. The program and the device are borrowed for the lifetime of the kernel. Errors:
+/// BB_UNSUPPORTED (no compiler, no backend for the device), BB_INVALID (an illegal variant, with
+/// the reason), BB_INTERNAL (the text does not compile), BB_MEMORY, BB_DEVICE, BB_IO. Owner: the
+/// caller.
 BB_CHECKED bb_status bb_assembled_kernel_create(bb_device *device, const bb_program *program,
                                                 const bool *is_inside, const bb_choice *choice,
                                                 bb_assembled_kernel **out);

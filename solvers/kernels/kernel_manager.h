@@ -9,8 +9,8 @@
 
 enum { BB_MANAGER_OBJECTS = 6, BB_MANAGER_TYPES = 4, BB_MANAGER_PARAMETERS = 4 };
 
-/// Sets of every manager: as in Beier; larger than all caches; another shape; for tests. The mixed
-/// product has the shapes of Bamakhrama et al.: wide, square, tall.
+/// Sets of every manager: the size of Beier; a size larger than all caches; another shape; a small
+/// one for tests. The mixed product has the shapes of Bamakhrama et al.: wide, square, tall.
 typedef enum bb_benchmark_size {
     BB_BENCHMARK_PUBLISHED,
     BB_BENCHMARK_LARGE,
@@ -28,9 +28,10 @@ typedef struct bb_benchmark_object {
 /// Pattern of a sparse matrix, for sets that have one.
 typedef enum bb_sparsity {
     BB_SPARSITY_NONE,
-    BB_SPARSITY_BAND,       ///< 32 per row, close to the diagonal
-    BB_SPARSITY_COLUMNS,    ///< 32 per row, anywhere within 32768 columns
-    BB_SPARSITY_FIVE_POINT, ///< Laplace operator on a square grid, 5 per row except at its edge
+    BB_SPARSITY_BAND,       ///< 32 elements per row, close to the diagonal
+    BB_SPARSITY_COLUMNS,    ///< 32 elements per row, anywhere within 32768 columns
+    BB_SPARSITY_FIVE_POINT, ///< Laplace operator on a square grid, 5 elements per row except at its
+                            ///< edge
 } bb_sparsity;
 
 typedef struct bb_benchmark_set {
@@ -41,9 +42,9 @@ typedef struct bb_benchmark_set {
 
 typedef struct bb_kernel_manager {
     const char *name;
-    const char *file;      ///< of configs/kernels
-    bool is_compute_bound; ///< limited by operations, otherwise by memory traffic
-    bool is_read_bound;    ///< compared with a pure read, otherwise with a copy
+    const char *file;      ///< file of configs/kernels
+    bool is_compute_bound; ///< the kernel is limited by operations, otherwise by memory traffic
+    bool is_read_bound;    ///< traffic is compared with a pure read, otherwise with a copy
     bb_benchmark_set sets[BB_BENCHMARK_COUNT];
 } bb_kernel_manager;
 

@@ -12,7 +12,7 @@
 enum {
     MOST_GROUP_ITEMS = 1024,
     MOST_POINTS = 16,
-    MOST_LANES = 16,   ///< per work-item
+    MOST_LANES = 16,   ///< most lanes per work-item
     LEAST_CHUNK = 512, ///< with this size four levels of chunks suffice for any sum
     MOST_CHUNK = 1 << 20,
     LEAST_TILE = 16,
@@ -22,7 +22,7 @@ enum {
     NUMBER_BYTES = 24,
 };
 
-/// Properties of the sums that teams compute: those with lanes, or that over the space. All 0:
+/// Properties of the sums that teams compute: sums with lanes, or the sum over the space. All 0:
 /// none.
 typedef struct team_sums {
     bb_index fewest, most; ///< number of lanes
@@ -36,7 +36,7 @@ static void add_sum(team_sums *sums, bb_reduction_order order)
     sums->chunk = order.chunk;
 }
 
-// Order of a sum under a choice; with choice NULL the order of the program.
+// Order of a sum under a choice; the order of the program if the choice is NULL.
 static bb_reduction_order order_under(const bb_choice *choice, const bb_reduction *reduction)
 {
     return choice != NULL && choice->order.lanes > 0 && reduction->order.lanes > 1

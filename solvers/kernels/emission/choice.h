@@ -35,8 +35,8 @@ typedef struct bb_choice {
     /// Chunks of a point's sum are processed by separate work-groups (or work-items).
     bool is_split;
     bool is_local; ///< data that a work-group reads repeatedly is cached in its local memory
-    /// Order of the points' sums with lanes, and of the reduction over the space; lanes 0: that of
-    /// the program.
+    /// Order of the points' sums with lanes, and of the reduction over the space; lanes 0: the
+    /// order of the program.
     bb_reduction_order order;
     /// Loops in a single work-item, for processors: points per item along dimension 0. For a
     /// reduction over the space it is 0 on the cpu, which always uses loops, and 1, meaning a
@@ -82,8 +82,8 @@ bool bb_choice_is_legal(const bb_choice *choice, bb_device_kind kind, const bb_p
                         char *why, size_t why_bytes);
 
 /// Writes a choice as text, such as "group64x4-points4-blocked", "tile512-rows16". Words are
-/// omitted if they have the default: one point, one row, interleaved, the program's order
-/// (otherwise "order128x8192").
+/// omitted if they have the default: one point, one row, interleaved, the program's order (another
+/// order is written "order128x8192").
 void bb_choice_write(const bb_choice *choice, char text[BB_CHOICE_TEXT_BYTES]);
 
 /// Parses such a text. Errors: BB_INVALID (an unknown word, a number out of range).

@@ -27,7 +27,7 @@ enum {
     SPLIT_POINTS = 2,         ///< points per work-item that adds chunks of their sums
     BOX_SIDE = 16,            ///< work-items per side of a group that caches boxes of matrices
     STENCIL_COLUMNS = 64,     ///< work-items of a group over a stencil, along columns
-    STENCIL_ROWS = 4,         ///< the same along rows
+    STENCIL_ROWS = 4,         ///< work-items of such a group along rows
     LOCAL_BYTES = 48 << 10,   ///< local memory that a group may declare
     VECTOR_BYTES = 16,        ///< bytes that a work-item loads at once
     FULL_GROUPS = 128,        ///< work-groups that occupy all multiprocessors
@@ -112,8 +112,8 @@ bb_choice bb_choice_default_on(const bb_device *device, const bb_program *progra
                : bb_choice_default(kind, program);
 }
 
-// Length of the longest sum. If it depends on data, an average estimated from the largest object
-// that it reads.
+// Length of the longest sum. If the length depends on data, returns an average estimated from the
+// largest object that the sum reads.
 static double items_of(const bb_binding *binding, double points)
 {
     const bb_program *program = binding->program;
@@ -174,7 +174,7 @@ static void fit_lanes(bb_device_kind kind, const bb_binding *binding, double poi
     }
 }
 
-// As many work-items as lanes, at most LANE_ITEMS.
+// Uses as many work-items as lanes, at most LANE_ITEMS.
 static void fit_space(const bb_program *program, bb_choice *choice)
 {
     const bb_index lanes = bb_choice_lanes(program);
@@ -218,7 +218,8 @@ static double box_bytes(const bb_program *program, const bb_choice *choice)
     return reads * BB_EMISSION_LOCAL_STEPS * fmax(columns, rows) * (double)widest_element(program);
 }
 
-// Boxes for matrix products: large ones, as long as there are groups for all multiprocessors.
+// Selects boxes for matrix products: large ones, as long as there are groups for all
+// multiprocessors.
 static void fit_boxes(const bb_program *program, double points, bb_choice *choice)
 {
     choice->group[0] = choice->group[1] = BOX_SIDE;

@@ -31,8 +31,8 @@ typedef struct bb_emission {
     bb_text source;
     int *values; ///< [value_count] indices of values
     int value_count;
-    /// The sum is split into parts: for the reduction over the space one part per chunk; for the
-    /// only iterator one per point and chunk of its range, points varying fastest.
+    /// The sum is split into parts: the reduction over the space has one part per chunk; the only
+    /// iterator has one per point and chunk of its range, points varying fastest.
     bool is_parted;
     /// Points per item (cpu) or per work-group of BB_EMISSION_BODY; for a reduction over the space
     /// [0] counts chunks. Chunks of an iterator are the second dimension of its groups.
@@ -54,7 +54,7 @@ BB_CHECKED bb_status bb_emission_create(bb_emission_target target, const bb_prog
                                         bb_emission *out);
 void bb_emission_release(bb_emission *emission);
 
-/// The sum that is split into parts, if there is one.
+/// Returns the sum that is split into parts, if there is one.
 const bb_reduction *bb_emission_parted(const bb_program *program);
 
 #endif

@@ -14,8 +14,8 @@ static const char *const plain_order = "#if defined(__GNUC__) && !defined(__clan
                                        "#endif\n";
 
 // gcc (observed with 12.2) merges a * b - c and a * b + c of neighbours in memory into one fused
-// instruction when it vectorises loops, regardless of -ffp-contract. It does so for two adjacent
-// stores.
+// instruction when it vectorises loops, regardless of -ffp-contract. The case occurs with two
+// adjacent stores.
 const char *const bb_emission_plain_loops = "#if defined(__GNUC__) && !defined(__clang__)\n"
                                             "#pragma GCC optimize(\"no-tree-loop-vectorize\")\n"
                                             "#endif\n";
@@ -96,8 +96,8 @@ static void print_map(bb_emission_writer *writer, bb_index tile)
     }
 }
 
-// Parts of the reduction over the space, one chunk per item; a space without chunks is a single
-// one.
+// Prints the parts of the reduction over the space, one chunk per item; a space without chunks is a
+// single chunk.
 static void print_reduction(bb_emission_writer *writer)
 {
     const bb_program *program = writer->program;
@@ -174,8 +174,8 @@ static void print_finish(bb_emission_writer *writer)
     bb_emission_line(writer, "}");
 }
 
-// Declares the arguments of a C entry, before its text; the values it uses are known once the text
-// is printed.
+// Declares the arguments of a C entry, ahead of its text; the values that the text uses are known
+// once it is printed.
 static void print_arguments(bb_emission_writer *writer, const bb_emission *emission)
 {
     const bb_program *program = writer->program;

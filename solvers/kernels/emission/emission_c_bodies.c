@@ -13,7 +13,7 @@ enum {
     ITEMS_JOINED = 4,
 };
 
-// Innermost body of an iterator: its steps, then the accumulators.
+// Prints the innermost body of an iterator: its steps, then the accumulators.
 static void print_item(bb_emission_writer *writer, const bb_iterator *iterator, const char *target)
 {
     bb_emission_loop_steps(writer, &iterator->steps);
@@ -27,8 +27,8 @@ static bool may_be_few(const bb_iterator *iterator)
            iterator->space.dimensions == 1;
 }
 
-// For at most as many items as lanes: each lane is a separate variable. An array of lanes, written
-// one by one and read as a vector, would stall on store forwarding.
+// Prints sums of at most as many items as lanes: each lane is a separate variable. An array of
+// lanes, written one by one and read as a vector, would stall on store forwarding.
 static void print_few(bb_emission_writer *writer, int number)
 {
     const bb_iterator *iterator = &writer->program->iterators[number];
@@ -71,7 +71,7 @@ static void print_rows_of_lanes(bb_emission_writer *writer, int number)
     bb_emission_line(writer, "bb_start%d(&u%d, 0, 1);", number, number);
     bb_emission_line(writer, "if (c%d == 0) bb_begin%d(&u%d, 1);", number, number, number);
     for (int pass = 0; pass < 2; ++pass) {
-        // Whole rows of lanes in loops of constant length, then the rest.
+        // Prints sums of whole rows of lanes in loops of constant length, then the rest.
         if (pass == 0) {
             bb_emission_line(writer, "for (; g%d + %td <= e%d; g%d += %td)", number, order.lanes,
                              number, number, order.lanes);
@@ -187,7 +187,8 @@ static void print_segment(bb_emission_writer *writer, int begin, int end)
     bb_emission_line(writer, "}");
 }
 
-// The points of a tile in one iteration, or in several neighbouring iterations from j<number> on.
+// Prints the points of a tile in one iteration, or in several neighbouring iterations from
+// j<number> on.
 static void print_tile_points(bb_emission_writer *writer, int number, int place, int items)
 {
     const bb_iterator *iterator = &writer->program->iterators[number];

@@ -9,7 +9,7 @@
 
 enum {
     WARP_ITEMS = 32,
-    SUMS_FINISHED = 4, ///< of points with sums by lanes, per work-group
+    SUMS_FINISHED = 4, ///< points with sums by lanes that a work-group finishes
 };
 
 // NVIDIA's OpenCL lacks sub-groups but supports inline PTX.
@@ -120,13 +120,13 @@ void bb_emission_gpu_chunk(bb_emission_writer *writer)
                      range, chunk);
 }
 
-/// A sum computed by one work-item, item after item, in chunks if there are any; its lanes, if any,
-/// are an array of the work-item.
+/// Prints a sum computed by one work-item, item after item, in chunks if there are any; its lanes,
+/// if any, are an array of the work-item.
 typedef struct own_sum {
     const bb_iterator *iterator;
     int number;
     bool has_lanes;
-    bool has_parts; ///< with chunks or lanes, which u<number> joins
+    bool has_parts; ///< the sum has chunks or lanes, which u<number> joins
 } own_sum;
 
 static void print_own_start(bb_emission_writer *writer, const own_sum *sum)

@@ -20,7 +20,7 @@ struct bb_emission_words {
     const char *pointer; ///< qualifier of a pointer to such an array
     const char *restricted;
     const char *barrier;                     ///< barrier of the work-group and its local memory
-    const char *fence;                       ///< the same, including device memory
+    const char *fence;                       ///< barrier that includes device memory
     const char *item[BB_PROGRAM_DIMENSIONS]; ///< index within the work-group
     const char *group[BB_PROGRAM_DIMENSIONS];
     /// Size of the work-group that joins the parts of the sum over the space.
@@ -139,8 +139,8 @@ void bb_emission_tile_row(bb_emission_writer *writer, const bb_emission_tile *ti
                           const bb_step_list *list, bb_emission_print_point *print,
                           const void *context);
 
-/// The same for all rows. Vectors of all rows are loaded before the first row is computed, because
-/// compilers do not move loads across the branches of a division.
+/// Appends the output for all rows. Vectors of all rows are loaded before the first row is
+/// computed, because compilers do not move loads across the branches of a division.
 void bb_emission_tile_rows(bb_emission_writer *writer, const bb_emission_tile *tile,
                            const bb_step_list *list, bb_emission_print_point *print,
                            const void *context);

@@ -144,7 +144,7 @@ static void print_point(bb_emission_writer *writer)
     bb_emission_line(writer, "const bb_index x0 = active ? place : n0 - 1;");
 }
 
-// A part of a point's sum, one chunk per work-group.
+// Prints the computation of a part of a point's sum, one chunk per work-group.
 static void print_split(bb_emission_writer *writer)
 {
     const bb_program *program = writer->program;

@@ -21,7 +21,7 @@ static void print_slow_row(bb_emission_writer *writer, const bb_emission_tile *t
     bb_emission_line(writer, "}");
 }
 
-// A tile without tests, or point by point.
+// Prints the path of a tile without tests, or point by point.
 static void print_rows(bb_emission_writer *writer, const bb_emission_tile *tile)
 {
     (void)bb_emission_find_fast(writer);
@@ -43,7 +43,7 @@ static void print_rows(bb_emission_writer *writer, const bb_emission_tile *tile)
     bb_emission_line(writer, "}");
 }
 
-// A tile at the edge of the space, point by point.
+// Prints the path of a tile at the edge of the space, point by point.
 static void print_edge(bb_emission_writer *writer, const bb_emission_tile *tile)
 {
     bb_emission_tile point = *tile;
@@ -82,8 +82,8 @@ static void print_sums(bb_emission_writer *writer, const bb_emission_tile *tile)
     }
 }
 
-// The same tests for all points of a work-group, so that all its work-items use the path through
-// local memory.
+// Prints the same tests for all points of a work-group, so that all its work-items use the path
+// through local memory.
 static void print_group_tests(bb_emission_writer *writer, const bb_emission_tile *tile)
 {
     const bb_choice *choice = writer->choice;
@@ -101,7 +101,7 @@ static void print_group_tests(bb_emission_writer *writer, const bb_emission_tile
     bb_emission_tile_accesses(writer, tile, "X", "Y", points[0], points[1]);
 }
 
-// Path of whole groups through local memory, if it exists.
+// Prints the path of whole groups through local memory, if it exists.
 static void print_local(bb_emission_writer *writer, const bb_emission_tile *tile)
 {
     const bb_program *program = writer->program;

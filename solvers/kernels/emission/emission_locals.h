@@ -15,7 +15,7 @@ typedef struct bb_emission_local {
     int leader;                      ///< step that gives the box its name; -1: no box
     int axes[BB_PROGRAM_DIMENSIONS]; ///< positions with coefficient one in the coordinates; -1:
                                      ///< none
-    int64_t offsets[BB_PROGRAM_DIMENSIONS]; ///< of point 0's element in the box
+    int64_t offsets[BB_PROGRAM_DIMENSIONS]; ///< offset of point 0's element in the box
     /// For a leader: by how much the box exceeds the points.
     int64_t surplus[BB_PROGRAM_DIMENSIONS];
 } bb_emission_local;

@@ -57,7 +57,8 @@ void bb_emission_line_bounds(bb_emission_writer *writer)
         }
         const bb_program_object *object = &program->objects[step->object];
         bb_emission_coordinates(writer, number, program->space.positions[0]);
-        // Values further out have the same effect, and their differences would overflow.
+        // Clamp coordinates: values further out have the same effect, and their differences would
+        // overflow.
         bb_emission_line(writer,
                          "b%d_0 = b%d_0 < -%lld%s ? -%lld%s : b%d_0 > %lld%s ? %lld%s : b%d_0;",
                          number, number, farthest, suffix, farthest, suffix, number, farthest,

@@ -2,8 +2,8 @@
 //
 // Layout of a table row: the member, the number of points, the number along dimension 0 and its
 // reciprocal, each half a word; one address per object; values of half a word to two words. Names
-// in the texts: `row` is that of the step, `numbers` its halves, `item` the index of the work-item,
-// p the index of a point, x0, x1 the point.
+// in the texts: `row` is the row of the step, `numbers` its halves, `item` the index of the
+// work-item, p the index of a point, x0, x1 the point.
 #include "solvers/kernels/emission/emission_sequence.h"
 
 #include "core/device/build.h"

@@ -21,7 +21,7 @@ typedef struct bb_emission_words bb_emission_words;
 /// Work-items that share a sum.
 typedef struct bb_emission_team {
     bb_index items;
-    bb_index teams; ///< per work-group
+    bb_index teams; ///< teams per work-group
     bb_distribution distribution;
 } bb_emission_team;
 
@@ -32,11 +32,13 @@ typedef struct bb_emission_writer {
     const bb_expression_dialect *dialect;
     const bb_choice *choice;
     bb_emission_target target;
-    bool runs_loops;       ///< by one work-item (bb_choice.tile)
+    bool runs_loops;       ///< loops run in one work-item (bb_choice.tile)
     const bool *is_inside; ///< [step_count] accesses that need no boundary
-    const bool *is_fast;   ///< [step_count] the same in the current piece of text only; may be NULL
-    const bb_emission_vectors *vectors; ///< for the points of the current piece of text; NULL: none
-    const bb_emission_locals *locals;   ///< likewise
+    const bool *is_fast;   ///< [step_count] accesses that need none in the current piece of text
+                           ///< only; may be NULL
+    const bb_emission_vectors *vectors; ///< windows for the points of the current piece of text;
+                                        ///< NULL: none
+    const bb_emission_locals *locals;   ///< boxes for them; NULL: none
     bool *is_used;                      ///< [value_count] host values that occur in the text
     bool *is_saved;                     ///< [value_count] values used by later loops over a tile
     bool *is_done; ///< [value_count] saved values already computed by earlier loops

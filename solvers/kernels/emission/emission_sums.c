@@ -14,7 +14,7 @@ static const char *const boundary_helpers =
     "{ const bb_index m = n > 1 ? 2 * (n - 1) : 1; i %= m; if (i < 0) i += m;\n"
     "  return i < n ? i : m - i; }\n";
 
-// WIDTH points at a time; parts are pushed up level by level.
+// Template of a sum over WIDTH points at a time; parts are pushed up level by level.
 static const char *const sum_text =
     "typedef struct {\n"
     "    T lane[LEVELS][LANES][WIDTH][COUNT];\n"
@@ -38,7 +38,7 @@ static const char *const sum_text =
     "}\n"
     "BB_FUNCTION void N(bb_tree)(N(bb_sum) *s, int level, bb_index points)\n"
     "{\n";
-// Lanes join in a binary tree, in a loop, or with a separate loop of constant length per level,
+// Joins lanes in a binary tree, by one loop, or with a separate loop of constant length per level,
 // which compilers vectorise. In texts for teams PoCL needs minutes to compile the latter.
 static const char *const halves_text =
     "    for (int w = LANES / 2; w > 0; w /= 2)\n"

@@ -26,13 +26,13 @@ void bb_emission_team_sum_lane(const bb_emission_writer *writer, const bb_reduct
     }
 }
 
-/// Shuffles between work-items of a warp: the value of another work-item, by a function with these
+/// Shuffle between work-items of a warp: the value of another work-item, by a function with these
 /// arguments.
 typedef struct shuffle {
     const char *name, *parameters, *arguments;
 } shuffle;
 
-// Word by word for languages without templates.
+// Prints a shuffle word by word, for languages without templates.
 static void print_shuffle(bb_emission_writer *writer, bb_element_type element, int number,
                           const shuffle *asked)
 {
@@ -218,7 +218,7 @@ static void print_items(bb_emission_writer *writer, const bb_emission_team_sum *
     bb_emission_line(writer, "}");
 }
 
-// Whole rows of lanes.
+// Prints the addition of whole rows of lanes.
 static void print_rows(bb_emission_writer *writer, const bb_emission_team_sum *sum, const char *end,
                        const bb_emission_vectors *vectors)
 {
@@ -247,7 +247,7 @@ static void print_rows(bb_emission_writer *writer, const bb_emission_team_sum *s
     bb_emission_line(writer, "}");
 }
 
-// Whole rows of lanes; blocked ones use vectors if the first is aligned.
+// Prints the addition of whole rows of lanes; blocked ones use vectors if the first is aligned.
 static void print_row_loops(bb_emission_writer *writer, const bb_emission_team_sum *sum,
                             const char *end)
 {

@@ -134,7 +134,7 @@ static void print_local_iterations(bb_emission_writer *writer, const body_part *
     writer->locals = locals;
 }
 
-// An iterator around the tile, in chunks if its sum has some.
+// Prints an iterator around the tile, in chunks if its sum has chunks.
 static void print_iterator(bb_emission_writer *writer, const body_part *part)
 {
     const int number = part->iterator;

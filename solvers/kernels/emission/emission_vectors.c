@@ -46,8 +46,8 @@ static bool is_neighbour(const bb_step *step, int position)
     return true;
 }
 
-// True for reads of objects that are never written, and writes of objects that are not accessed by
-// any other step: their order does not matter.
+// True for reads of objects that are never written, and for writes of objects that no other step
+// accesses: the order of such accesses does not matter.
 static bool is_free(const bb_program *program, int number)
 {
     const bb_step *step = &program->steps[number];

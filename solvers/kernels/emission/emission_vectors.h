@@ -14,8 +14,8 @@
 typedef struct bb_emission_window {
     int leader;      ///< step that gives the window its name; -1: no window
     bool by_vector;  ///< the points' own elements are aligned
-    int64_t place;   ///< of point 0's element, relative to the position
-    bb_index offset; ///< of that element in the window
+    int64_t place;   ///< place of point 0's element, relative to the position
+    bb_index offset; ///< place of that element in the window
 } bb_emission_window;
 
 struct bb_emission_vectors {

@@ -48,9 +48,9 @@ typedef enum bb_element_type {
 
 typedef struct bb_element_row {
     const char *name; ///< "SP"
-    size_t bytes;     ///< of an element in memory
+    size_t bytes;     ///< bytes of an element in memory
     int parts;        ///< 2: complex
-    bool is_float;    ///< of its parts
+    bool is_float;    ///< the parts are floating-point numbers
     bb_element_type part;
     unsigned widens_to; ///< sum of 1 << type over the types that accept it without a FunctionBlock
 } bb_element_row;
@@ -122,7 +122,7 @@ typedef struct bb_expression {
     const int *outputs; ///< [output_count] nodes
     int output_count;
     int inputs;               ///< 1 + the largest index of an input, 0: none
-    int accumulators;         ///< likewise
+    int accumulators;         ///< 1 + the largest index of an accumulator, 0: none
     const char *const *names; ///< [name_count] parameters, in order of first use
     int name_count;
     bool is_selector; ///< binding has shown that its numbers are below 2^60, so sums are printed as

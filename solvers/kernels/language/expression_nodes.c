@@ -13,7 +13,7 @@ typedef enum operand_domain {
     DOMAIN_LOGIC,   // B from B
     DOMAIN_NUMBER,  // real from real, D from complex
     DOMAIN_REAL,    // real from real
-    DOMAIN_FLOAT,   // the same, SP and DP only
+    DOMAIN_FLOAT,   // real from real, SP and DP only
     DOMAIN_SIZE,    // real from real or complex
     DOMAIN_ORDER,   // B from reals
     DOMAIN_EQUAL,   // B from any type

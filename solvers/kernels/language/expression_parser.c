@@ -23,7 +23,7 @@ typedef struct expression_parser {
     int *outputs;       // [capacity]
     const char **names; // [capacity]
     int capacity, output_count, name_count, inputs, accumulators, depth;
-    bb_status status; // of a failed allocation
+    bb_status status; // status of a failed allocation
 } expression_parser;
 
 // Adds the problem "what: ... at 'rest of the text'" at `position`; returns -1.

@@ -68,15 +68,15 @@ struct bb_notation_name {
     bb_notation_noun noun;
     const char *text;
     bb_place place;
-    const bb_notation_emitter *emitter;  ///< of a computed value, and of a parameter
-    const bb_notation_emitter *sizes[2]; ///< of an object, created on demand
+    const bb_notation_emitter *emitter;  ///< emitter of a computed value or of a parameter
+    const bb_notation_emitter *sizes[2]; ///< extents of an object, created on demand
     const char *type;                    ///< of an object's elements
-    const char *boundary;                ///< of an object's reads
-    const char *written; ///< of an object: name of its last write so far, NULL: none
+    const char *boundary;                ///< type of an object's elements
+    const char *written;                 ///< boundary of an object's reads
     bool is_matrix;
     bool failed;             ///< its statement had a problem, which has been reported
     bool expanding;          ///< of a let: it is being expanded
-    bb_notation_cursor body; ///< of a let
+    bb_notation_cursor body; ///< position of a let's text
     bb_notation_name *next;  ///< next entry in its bucket
 };
 

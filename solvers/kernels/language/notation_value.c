@@ -6,8 +6,8 @@
 
 enum {
     SELECTOR_VALUES = 4,    // v0 ... v3
-    MOST_BYTES = 1 << 16,   // per text
-    MOST_EXPANSIONS = 4096, // of let names, each of which scans its text again
+    MOST_BYTES = 1 << 16,   // bytes per text
+    MOST_EXPANSIONS = 4096, // expansions of let names, each of which scans its text again
 };
 
 // A growing text and its inputs. Created and released by lower_value and access only.

@@ -22,7 +22,7 @@ struct kept_variant {
     bb_choice choice; // variant in use: the requested one, or the default after a failure
     bool is_default;
     bool *is_inside;  // [step_count] accesses inside their objects at the sizes of all launches
-    bool *was_inside; // [step_count] the same at the time of assembly
+    bool *was_inside; // [step_count] accesses inside their objects at the time of assembly
     bool is_bound;    // at least one launch uses it
     bool is_served;   // the kernel serves every launch
     bb_assembled_kernel *kernel;

@@ -24,8 +24,8 @@ BB_CHECKED bb_status bb_kernel_sequence_create(bb_kernel_launch *const *launches
                                                bb_kernel_sequence **out);
 void bb_kernel_sequence_destroy(bb_kernel_sequence **sequence);
 
-/// The same, joining launches also on the cpu, where it is no faster: this tests the printed texts
-/// without a GPU.
+/// Creates a sequence that joins launches also on the cpu, where joining is no faster: this tests
+/// the printed texts without a GPU.
 BB_CHECKED bb_status bb_kernel_sequence_join(bb_kernel_launch *const *launches, bb_index count,
                                              bb_kernel_sequence **out);
 

@@ -237,7 +237,7 @@ static bb_status operation_form(bb_affine_system *system, const bb_expression_no
     switch (node->operation) {
     case BB_OPERATION_CONVERT:
         if (node->type == BB_ELEMENT_B) {
-            break; // 1 for every number except 0
+            break; // the value is 1 for every number except 0
         }
         return BB_OK;
     case BB_OPERATION_NEGATE:

@@ -49,19 +49,20 @@ typedef struct bb_atom {
 /// Atoms and forms of one bound program.
 typedef struct bb_affine_system {
     const bb_program *program;
-    const bb_scalar *values;           ///< [value_count] of those known on the host
+    const bb_scalar *values;           ///< [value_count] values known on the host
     const bb_interval *element_ranges; ///< [object_count] ranges of the elements of integer objects
-    bb_affine *functions;              ///< [value_count] of FunctionBlock outputs, filled in order
+    bb_affine *functions;              ///< [value_count] forms of FunctionBlock outputs, filled in
+                                       ///< order
     bb_atom *atoms;
     int atom_count, atom_capacity;
-    bb_affine *ranges; ///< of positions of unknown range
+    bb_affine *ranges; ///< forms of the ranges of positions of unknown range
     int range_count, range_capacity;
     bool is_large;    ///< true if a selector's sum has reached 2^60 since it was last cleared
     int64_t farthest; ///< largest magnitude of a number of type index so far; at most 2^60
 } bb_affine_system;
 
-/// `values` are those of the host, `element_ranges` the current elements of integer objects; all
-/// are borrowed. Errors: BB_MEMORY. Owner: the caller.
+/// `values` are the values known on the host, `element_ranges` the current elements of integer
+/// objects; all are borrowed. Errors: BB_MEMORY. Owner: the caller.
 BB_CHECKED bb_status bb_affine_system_create(const bb_program *program, const bb_scalar *values,
                                              const bb_interval *element_ranges,
                                              bb_affine_system *out);

@@ -20,8 +20,8 @@ typedef struct bb_program_data {
 typedef struct bb_binding {
     const bb_program *program;              ///< borrowed
     bb_program_data *data;                  ///< [object_count]
-    bb_scalar *values;                      ///< [value_count] of those known on the host
-    bb_index ranges[BB_PROGRAM_DIMENSIONS]; ///< of the main space; 1 for unused dimensions
+    bb_scalar *values;                      ///< [value_count] values known on the host
+    bb_index ranges[BB_PROGRAM_DIMENSIONS]; ///< ranges of the main space; 1 for unused dimensions
     bool *is_inside;  ///< [step_count] accesses that never leave their object and need no boundary
     int64_t farthest; ///< largest magnitude of a number of type index at any point; at most 2^60
 } bb_binding;

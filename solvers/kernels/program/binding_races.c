@@ -5,10 +5,10 @@
 //
 // A write is injective if its coordinates determine all positions, one after another. A coordinate
 // determines its open positions if it is linear in them and each coefficient is larger than the
-// total range of the smaller ones. Two accesses of one object do not conflict if they are the same
-// element of the same point, if the intervals of a coordinate are disjoint, or if a coordinate
-// differs modulo a small number for all positions (a red-black sweep writes one colour and reads
-// the other).
+// total range of the smaller ones. Two accesses of one object do not conflict if they address the
+// same element only at the same point, if the intervals of a coordinate are disjoint, or if a
+// coordinate differs modulo a small number for all positions (a red-black sweep writes one colour
+// and reads the other).
 #include "core/memory.h"
 #include "solvers/kernels/program/affine.h"
 #include "solvers/kernels/program/binding.h"

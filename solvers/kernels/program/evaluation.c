@@ -84,9 +84,9 @@ typedef struct evaluation {
     const bb_binding *binding;
     const bb_program *program;
     bb_scalar *values;                        ///< [value_count]
-    bb_scalar nodes[BB_EXPRESSION_MAX_NODES]; ///< of the current step
+    bb_scalar nodes[BB_EXPRESSION_MAX_NODES]; ///< node values of the current step
     bb_scalar (*factors)[2];                  ///< [step_count] products that sums accumulate by fma
-    parts *lanes;                             ///< of the current iterator
+    parts *lanes;                             ///< lanes of the current iterator
     part_list *chunks; ///< [iterator_count + 1], the last one for the main space
 } evaluation;
 

@@ -153,7 +153,7 @@ static void read_count(bb_program_builder *builder, const bb_element *element,
         good = isdigit((unsigned char)*c) && number <= maximum;
         number = 10 * number + (*c - '0');
     }
-    // After a mistake the maximum number of ports, so that connections to them are not reported,
+    // Number of ports; after a mistake the maximum, so that connections to them are not reported,
     // too.
     *out = key == BB_DESCRIPTION_NUM_OUT ? minimum : maximum;
     if (good && number >= minimum && number <= maximum) {

@@ -108,14 +108,14 @@ typedef struct bb_reduction_order {
 /// An iteration connection function with its types and start values.
 typedef struct bb_reduction {
     bb_expression expression;
-    bb_expression join; ///< the same with inputs of `type`, for the accumulators of another part;
-                        ///< empty if these types do not allow it and the ICF is not associative
+    bb_expression join; ///< ICF with inputs of `type`, for the accumulators of another part; empty
+                        ///< if these types do not allow it and the ICF is not associative
     bb_icf icf;
     bool is_associative; ///< known ICF, or declared associative
     int count;           ///< number of accumulators
     bb_element_type type;
-    bb_scalar start[BB_PROGRAM_ACCUMULATORS]; ///< of the first part: ICFInit or neutral
-    bb_scalar neutral;                        ///< of the other parts, for a known ICF
+    bb_scalar start[BB_PROGRAM_ACCUMULATORS]; ///< start value of the first part: ICFInit or neutral
+    bb_scalar neutral;                        ///< start value of the other parts, for a known ICF
     int inputs[BB_PROGRAM_ACCUMULATORS];      ///< values for func(k)
     int product; ///< step of the body whose only product the sum accumulates by fma; -1: none
     int output;  ///< first computed value
@@ -145,7 +145,7 @@ typedef struct bb_iterator {
 typedef struct bb_program {
     bb_arena arena;
     const char *name;
-    bb_place place; ///< of the ParallelAlgorithm
+    bb_place place; ///< place of the ParallelAlgorithm
     bb_program_object *objects;
     int object_count;
     bb_program_parameter *parameters;
@@ -157,7 +157,7 @@ typedef struct bb_program {
     bb_iterator *iterators;
     int iterator_count;
     bb_iteration_space space;
-    bool has_reduction; ///< of the main space
+    bool has_reduction; ///< true if the main space has a reduction
     bb_reduction reduction;
     bb_step_list host, body, final;
 } bb_program;

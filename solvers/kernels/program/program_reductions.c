@@ -66,7 +66,8 @@ static void read_associative(bb_program_builder *builder, const bb_element *elem
     reduction->is_associative = declared;
 }
 
-// The ICF applied to another part's accumulators, whose type may be wider than that of the inputs.
+// Parses the ICF for another part's accumulators, whose type may be wider than the type of the
+// inputs.
 static void read_join(bb_program_builder *builder, const bb_element *element, const char *what,
                       bb_reduction *reduction)
 {
@@ -218,9 +219,9 @@ static bool is_sized(const bb_program *program, int value)
     return sized;
 }
 
-// The order is part of a program's meaning, so that sums are the same on every device. Lanes for a
-// long sum over neighbours in memory, fewer if data determine the length; chunks for a long sum
-// over distant elements; otherwise sequential.
+// The order is part of a program's meaning, so that sums are the same on every device. A long sum
+// over neighbours in memory has lanes, fewer if data determine the length; a long sum over distant
+// elements has chunks; other sums are sequential.
 static bb_reduction_order order_of(const bb_program *program, const bb_iterator *iterator)
 {
     const bb_reduction_order serial = {.lanes = 1};

@@ -14,9 +14,9 @@ typedef struct placing {
     bb_program_builder *builder;
     bb_program *program;
     bb_scope *scopes;   ///< [step_count]
-    bool *is_invariant; ///< [step_count] equal at every point: reads and functions
-    bool *is_final_use; ///< [value_count] used after the space
-    bool *is_body_use;  ///< [value_count] used at points or in iterators
+    bool *is_invariant; ///< [step_count] reads and functions that are equal at every point
+    bool *is_final_use; ///< [value_count] values used after the space
+    bool *is_body_use;  ///< [value_count] values used at points or in iterators
 } placing;
 
 // Values that a step uses directly; func(k) of an iterator belong to its space and are handled

@@ -27,7 +27,7 @@ typedef struct bb_selector_form {
 /// The form of output `output` of an access's selector.
 bb_selector_form bb_selector_form_of(const bb_step *step, int output);
 
-/// Slope of the selector with respect to `value`; returns false if it is not constant.
+/// Computes the slope of the selector with respect to `value`; returns false if it is not constant.
 bool bb_selector_form_slope(const bb_selector_form *form, int value, int64_t *out);
 
 /// True if two accesses of one object differ by constants only. `distances` are the constants of

@@ -66,7 +66,7 @@ static uint32_t hash_of(int object, bb_index index)
     return ((uint32_t)index + (uint32_t)object * OBJECT_STRIDE) * 2654435761U >> 8;
 }
 
-// Number in [-1, 1) that differs between objects, so that differences of objects are nonzero.
+// Number in [-1, 1) that differs between objects, so that the difference of two objects is nonzero.
 static inline double number_at(int object, bb_index index)
 {
     return (double)hash_of(object, index) * 0x1p-23 - 1.0;
@@ -408,7 +408,7 @@ struct bb_caller_subject {
     bb_program_data data[BB_TRIAL_OBJECTS]; // elements borrowed, or NULL
     bool has_elements;
     bool is_range[BB_TRIAL_OBJECTS];
-    caller_limits limits; // of the set's integers
+    caller_limits limits; // limits of the set's integers
     caller_shape shapes[CALLER_SHAPES];
     int shape_count;
     bb_tuning_subject table;

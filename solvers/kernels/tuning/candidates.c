@@ -20,7 +20,7 @@ typedef struct listing {
     bb_candidates *out;
 } listing;
 
-// Like bb_choice_equal, member by member, because there are many.
+// Compares choices member by member, like bb_choice_equal, because there are many.
 static bool is_same(const bb_choice *a, const bb_choice *b)
 {
     return a->group[0] == b->group[0] && a->group[1] == b->group[1] && a->points == b->points &&

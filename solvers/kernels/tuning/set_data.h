@@ -11,7 +11,7 @@ enum { BB_SET_ORDERS = 4 };
 /// Results of the default variant in one order of sums, on the host.
 typedef struct bb_set_answer {
     bb_reduction_order order;
-    void *elements[BB_TRIAL_OBJECTS]; ///< of the written objects
+    void *elements[BB_TRIAL_OBJECTS]; ///< elements of the written objects
     bool is_there;
 } bb_set_answer;
 

@@ -158,7 +158,8 @@ static bb_status prepare(const trying *work, int number)
     memcpy(item->is_inside, is_inside, (size_t)tuning->program->step_count * sizeof *is_inside);
     status = bb_assembled_kernel_create(tuning->device, tuning->program, is_inside, choice,
                                         &item->kernel);
-    // If the first candidate, the default, cannot be compiled there is no compiler.
+    // If the first candidate, the default, cannot be compiled, there is no compiler: return the
+    // error.
     if (status != BB_OK && number > 0 && bb_trial_is_failure(status, &item->trial)) {
         item->is_known = true;
         status = BB_OK;

@@ -94,7 +94,7 @@ enum { BB_FINALISTS = 5, BB_FINAL_ROUNDS = 11 };
 
 typedef struct bb_finalist {
     int number;     ///< index among the candidates
-    double least_s; ///< time that qualified it
+    double least_s; ///< time that qualified the finalist
     bb_assembled_kernel *kernel;
     bb_tuning_record *record; ///< receives the times of the rounds
     double times[BB_FINAL_ROUNDS];
@@ -107,8 +107,8 @@ BB_CHECKED bb_status bb_tuning_record_sample(bb_set_data *set, bb_assembled_kern
                                              double best_s, bb_tuning_record *record,
                                              bool *is_slow);
 
-/// Inserts a finalist into a list [limit] of the fastest, by its time. The list stays sorted by
-/// number.
+/// Inserts a finalist into a list [limit] of the fastest, by its time. The list is sorted by
+/// candidate number.
 void bb_finalist_insert(bb_finalist *finalists, int limit, int *count, bb_finalist finalist);
 
 /// Index of the winner of `count` finalists by their times in `rounds` rounds: the first, unless a

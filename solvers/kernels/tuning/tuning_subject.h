@@ -34,7 +34,7 @@ typedef struct bb_tuning_subject bb_tuning_subject;
 struct bb_tuning_subject {
     const bb_program *program;   ///< borrowed, with at most BB_TRIAL_OBJECTS objects
     const bb_scalar *parameters; ///< [parameter_count], borrowed
-    const void *context;         ///< of the functions below
+    const void *context;         ///< context of the functions below
     int shape_count, set_count;
     /// Creates shape `number`, which binds. Errors: BB_MEMORY. Owner of its contents: the caller,
     /// also on failure.

@@ -31,7 +31,7 @@ typedef enum bb_trial_status {
     BB_TRIAL_COUNT,
 } bb_trial_status;
 
-/// NULL-terminated names in the order of the enum: "right", "best", "slow", ...
+/// NULL-terminated list of names in the order of the enum: "right", "best", "slow", ...
 extern const char *const bb_trial_names[];
 
 enum { BB_TRIAL_BYTES = 240 };
@@ -71,7 +71,7 @@ bool bb_verification_equal(bb_element_type type, const void *got, const void *ex
 typedef struct bb_verification_answer {
     bb_reduction_order order; ///< lanes 0: the program's order
     bool is_bounded;          ///< within (gamma_a + gamma_b) sum|terms| of the program's order
-    void *elements[BB_TRIAL_OBJECTS]; ///< of the written objects
+    void *elements[BB_TRIAL_OBJECTS]; ///< elements of the written objects
 } bb_verification_answer;
 
 /// One shape with data and the evaluator's results. Zero-initialise; release with
