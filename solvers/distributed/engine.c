@@ -65,7 +65,7 @@ const bb_engine_row bb_engine_own = {.name = "own",
                                      .factor = factor,
                                      .digest = digest};
 
-// StarPU memory per tile in every process [bytes] and submission time per task [s].
+// Memory of StarPU per tile in every process [bytes] and submission time per task [s].
 static const double place_bytes = 4096.0;
 static const double task_s = 24e-6;
 // Number of columns whose messages are in memory at a time.

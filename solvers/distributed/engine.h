@@ -50,15 +50,16 @@ typedef struct bb_engine_row {
     /// BB_INVALID, BB_MEMORY.
     bb_status (*factor)(bb_engine *engine, bb_tile_matrix *matrix, bb_index accumulate_k,
                         bb_outcome *outcome, double *sent);
-    /// bb_tile_matrix_digest of the whole matrix.
+    /// Computes bb_tile_matrix_digest of the whole matrix.
     bb_status (*digest)(bb_engine *engine, const bb_tile_matrix *matrix, uint64_t *out);
 } bb_engine_row;
 
-extern const bb_engine_row bb_engine_own;    ///< one process with its thread pool
-extern const bb_engine_row bb_engine_starpu; ///< in programs that link StarPU-MPI
+extern const bb_engine_row bb_engine_own;    ///< engine of one process with its thread pool
+extern const bb_engine_row bb_engine_starpu; ///< engine of several processes, in programs that link
+                                             ///< StarPU-MPI
 
 /// Registers this program's engine for several processes (borrowed) before any other work. By
-/// default there is none.
+/// default no engine is registered.
 void bb_engine_register(const bb_engine_row *row);
 
 /// The registered engine, or NULL.
@@ -76,14 +77,14 @@ const bb_engine_row *bb_engine_registered(void);
 typedef struct bb_engine_plan {
     double tile_bytes;   ///< tiles of the process that has most of them
     double host_bytes;   ///< total of that process: tiles, StarPU, messages, sweeps
-    double factor_bytes; ///< sent between all processes for the factor
-    double sweep_bytes;  ///< largest number received by one process for both sweeps
+    double factor_bytes; ///< bytes sent between all processes for the factor
+    double sweep_bytes;  ///< largest number of bytes received by one process for both sweeps
     double seconds;
 } bb_engine_plan;
 
 /// Plans an n x n matrix in the tiles of `plan` with `rows` right-hand sides. `variants` [count]
-/// are those that tiles may get: with a rule whose inputs are unknown, all tiles count as the
-/// widest of them. `config` supplies grid and workers. Errors: BB_MEMORY, BB_INVALID (from the
+/// are the variants that tiles may get: with a rule whose inputs are unknown, all tiles count as
+/// the widest of them. `config` supplies grid and workers. Errors: BB_MEMORY, BB_INVALID (from the
 /// plan).
 BB_CHECKED bb_status bb_engine_plan_make(const bb_engine_config *config, const bb_tile_plan *plan,
                                          bb_index n, bb_index rows, int count,

@@ -14,7 +14,7 @@
 // A longer pause means that the listener itself was suspended.
 static const double pause_s = 1.0;
 static const double turn_s = 0.05;
-static const double interval_s = 0.25; // between heartbeats
+static const double interval_s = 0.25; // time between heartbeats
 
 // Heartbeat of a process, with the host and process id that an operator needs.
 typedef struct beat {
@@ -69,7 +69,7 @@ static void speak(speaking *out, double now)
     (void)MPI_Start(&out->request);
 }
 
-// Receives one heartbeat if any has arrived; returns true if so.
+// Receives one heartbeat if any has arrived; returns true if it received one.
 static bool listen_for(beat *heard)
 {
     const int before = (watch.rank + watch.size - 1) % watch.size;

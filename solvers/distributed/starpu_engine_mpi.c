@@ -42,7 +42,7 @@ done:
 }
 
 // Starts StarPU. Environment variables set by the user take precedence. Workers are not bound to
-// cores, because every process of a host would bind itself to the first ones.
+// cores, because every process of a host would bind itself to the first cores.
 static bb_status start_starpu(const bb_engine *engine)
 {
     bb_status status = BB_OK;
@@ -135,7 +135,7 @@ static bb_status load(bb_engine *engine, const bb_matrix_source *source, const d
     const bb_index tiles = (*out)->tile_rows * ((*out)->tile_rows + 1) / 2;
     BB_TRY(bb_starpu_engine_agree(BB_ALLOCATE(tiles, &norms)));
     for (bb_index t = 0; t < tiles; ++t) {
-        // 0 for tiles of other processes, so that the sum is exact.
+        // Norms of tiles of other processes are 0, so that the sum is exact.
         norms[t] = (*out)->tiles[t].norm;
     }
     (void)MPI_Allreduce(MPI_IN_PLACE, norms, (int)tiles, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

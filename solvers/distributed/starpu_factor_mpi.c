@@ -40,7 +40,7 @@ typedef struct factoring {
     worker_scratch *scratches; // [workers]
     bb_tile_updates *updates;  // [tiles]
     bool *broken;       // [tiles] this process's tiles without valid values after a breakdown
-    bb_outcome outcome; // of the failed pivot, in the process that owns it
+    bb_outcome outcome; // outcome of the failed pivot, in the process that owns it
     int step;           // step whose pivot failed here, or NO_STEP
     atomic_ptrdiff_t saturated;
     starpu_data_handle_t *places; // [tiles] handles of the tiles, without data
@@ -51,7 +51,7 @@ typedef struct factoring {
 typedef struct task_place {
     factoring *work;
     bb_index row, column, k;
-    int forms[2][2]; // of the row and column operands: one form for each possible variant
+    int forms[2][2]; // forms of the row and column operands, one for each possible variant
     int count;       // number of messages per operand
 } task_place;
 
@@ -308,7 +308,7 @@ static void update_tile(factoring *work, bb_index row, bb_index column, bb_index
     check_inserted(code);
 }
 
-// Frees the messages of a column once their readers are done.
+// Frees the messages of a column once the tasks that read them are done.
 static void free_messages(factoring *work, bb_index k)
 {
     for (bb_index row = k; row < work->matrix->tile_rows; ++row) {
@@ -429,8 +429,8 @@ static void gather(factoring *work, bb_outcome *outcome)
     matrix->work.saturated = saturated;
 }
 
-// Bytes of messages that every process has sent since StarPU started, or NaN if it does not count
-// them: out [processes]; `amounts` [processes] is scratch.
+// Bytes of messages that every process has sent since StarPU started, or NaN if StarPU does not
+// count them: out [processes]; `amounts` [processes] is scratch.
 static void count_sent(const bb_engine *engine, size_t *amounts, double *out)
 {
     const char *counts = getenv("STARPU_COMM_STATS");

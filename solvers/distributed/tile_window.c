@@ -17,7 +17,7 @@ struct bb_tile_window {
     bool is_row;
 };
 
-// Format in which a tile travels.
+// Format in which a tile is sent.
 static bb_format words_of(const bb_tile *tile, bb_wire wire)
 {
     const bool is_narrow = tile->format != BB_FORMAT_FP64;

@@ -84,9 +84,9 @@ __device__ __forceinline__ void memory_before_copies()
 #endif
 }
 
-/// Programmatic dependent launch: the first lets the next kernel start where there is room, the
-/// second waits for the previous kernel to complete. Before sm_90 kernels run one after the other
-/// anyway.
+/// Programmatic dependent launch: the first function lets the next kernel start where there is
+/// room, the second one waits for the previous kernel to complete. Before sm_90 kernels run one
+/// after the other anyway.
 __device__ __forceinline__ void let_next_kernel_start()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -135,8 +135,8 @@ __device__ __forceinline__ void copy_box(void *target, const CUtensorMap *map, i
                  : "memory");
 }
 
-/// Multicast copy of the box to the same offset in every block of the cluster in `mask`, counted by
-/// the barrier at the same offset of each.
+/// Copies the box by multicast to the same offset in every block of the cluster in `mask`; the
+/// barrier at the same offset of each block counts the bytes.
 __device__ __forceinline__ void copy_box_to_all(void *target, const CUtensorMap *map, int column,
                                                 int row, uint64_t *barrier, uint16_t mask)
 {
@@ -189,8 +189,8 @@ __device__ __forceinline__ void cluster_meet()
 }
 
 /// Matrix descriptor of a block in rows of 128 bytes with the 128-byte swizzle. `leading` is the
-/// distance between blocks of 64 along a contiguous axis other than the depth, `stride` that
-/// between groups of eight rows, both in bytes.
+/// distance between blocks of 64 along a contiguous axis other than the depth, `stride` the
+/// distance between groups of eight rows, both in bytes.
 __device__ __forceinline__ uint64_t descriptor(const void *block, uint32_t leading, uint32_t stride)
 {
     return static_cast<uint64_t>((shared_address(block) & 0x3FFFFU) >> 4) |

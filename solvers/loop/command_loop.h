@@ -21,15 +21,15 @@
 //
 // Several devices share the rows of every matrix: each has all slopes and some of the rows.
 // Controllers work row by row, so nothing passes between devices; a frame ends when the last device
-// ends. If a product is not finite, only the device that owns its row holds its commands; if a
-// slope is not finite, all do. Use different GPUs: a frame that waits for its release occupies a
-// GPU, and another loop's frame cannot start on it. Opening the same GPU twice works as long as no
-// frame stays armed.
+// ends. If a product is not finite, only the device that owns its row keeps its previous commands;
+// if a slope is not finite, all devices do. Use different GPUs: a frame that waits for its release
+// occupies a GPU, and another loop's frame cannot start on it. Opening the same GPU twice works as
+// long as no frame stays armed.
 //
-// Clocks: times are of the first device's clock. Offsets of the others are measured with frames of
-// zero slopes, with the uncertainty with which the host sees a frame's end (about a microsecond for
-// a GPU), and drift afterwards. Both affect release times on different devices but not latencies,
-// because each device counts from the release by its own clock.
+// Clocks: times refer to the first device's clock. Offsets of the other clocks are measured with
+// frames of zero slopes; they drift afterwards. Their uncertainty is the host's delay in seeing a
+// frame's end (about a microsecond for a GPU). Both affect release times on different devices but
+// not latencies, because each device counts from the release by its own clock.
 //
 // Frames are posted and received in order, and up to BB_COMMAND_AHEAD may be pending. Each has a
 // slot for slopes, release time, commands and report, which it shares with the frame
@@ -85,7 +85,8 @@ typedef enum bb_command_stage {
 /// Report of a frame.
 typedef struct bb_command_frame {
     double seconds[BB_COMMAND_STAGES];
-    int64_t begin_ns, end_ns;            ///< on the device clock: release seen, commands written
+    int64_t begin_ns, end_ns;            ///< times on the device clock: release seen, commands
+                                         ///< written
     bool slopes_finite, products_finite; ///< if either is false, the commands are held
 } bb_command_frame;
 
@@ -94,9 +95,9 @@ typedef struct bb_command_part bb_command_part;
 /// State of a loop; read-only for users.
 typedef struct bb_command_loop {
     int devices, matrices;
-    unsigned long long posted, taken; ///< frames
+    unsigned long long posted, taken; ///< numbers of frames
     bb_command_part *parts[BB_COMMAND_DEVICES];
-    bb_index rows[BB_COMMAND_DEVICES][BB_COMMAND_MATRICES]; ///< for each device and matrix
+    bb_index rows[BB_COMMAND_DEVICES][BB_COMMAND_MATRICES]; ///< rows for each device and matrix
     int64_t ahead_ns[BB_COMMAND_DEVICES]; ///< lead of each clock over the first one
     bool has_release[BB_COMMAND_AHEAD];   ///< release time of frame f, at f modulo BB_COMMAND_AHEAD
 } bb_command_loop;
@@ -140,9 +141,9 @@ BB_CHECKED bb_status bb_command_loop_arm(bb_command_loop *loop);
 /// bb_command_loop_wait. Errors: BB_INVALID (BB_COMMAND_AHEAD frames are pending), BB_DEVICE.
 BB_CHECKED bb_status bb_command_loop_post(bb_command_loop *loop, int64_t release_ns);
 
-/// Waits for the oldest pending frame. Reports the device that took longest from its release, in
-/// the first device's clock. Errors: BB_INVALID (no frame is pending), those of the products,
-/// BB_DEVICE.
+/// Waits for the oldest pending frame. Reports the frame of the device that took longest from its
+/// release, in the first device's clock. Errors: BB_INVALID (no frame is pending), those of the
+/// products, BB_DEVICE.
 BB_CHECKED bb_status bb_command_loop_wait(bb_command_loop *loop, bb_command_frame *out);
 
 /// Posts a frame and receives it. Errors: those of both, BB_INVALID (a frame is pending already).

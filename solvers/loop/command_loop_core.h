@@ -19,8 +19,8 @@ float bb_command_loop_round(float slope, double step, double steps)
     return (float)(number * step);
 }
 
-/// v after a frame: v + g (y - v). The form leaves v unchanged if y = v and gives exactly y for g =
-/// 1.
+/// Returns v after a frame, v + g (y - v). This form leaves v unchanged if y = v and gives exactly
+/// y for g = 1.
 BB_DEVICE_FUNCTION
 double bb_command_loop_advance(double v, double y, double gain)
 {

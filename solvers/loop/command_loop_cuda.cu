@@ -41,7 +41,7 @@ struct cuda_loop {
     frame_report *report = nullptr;   // [BB_COMMAND_AHEAD]
     frame_release *release = nullptr; // [BB_COMMAND_AHEAD]
     cudaGraphExec_t plan = nullptr;
-    unsigned long long queued = 0; // frames: one more than posted if one is armed
+    unsigned long long queued = 0; // queued frames: one more than posted if one is armed
     std::vector<void *> blocks;    // device allocations
 };
 
@@ -177,7 +177,8 @@ bb_status share(bb_queue *, bb_index, bb_index, void *arguments)
     return BB_OK;
 }
 
-// Number of matrices from `first` on that one launch multiplies: equal shapes, same x.
+// Number of matrices from `first` on that one launch multiplies: they have equal shapes and the
+// same x.
 int count_together(const bb_command_part *loop, int first)
 {
     int count = 1;
@@ -229,7 +230,7 @@ bb_status launch_graph(bb_queue *queue, bb_index, bb_index, void *arguments)
 // True if the next frame to be received has been reported.
 bool is_done(const bb_command_part *loop)
 {
-    // Acquire, so that the report is read only after the frame is done.
+    // Acquire order, so that the report is read only after the frame is done.
     const frame_report *report = state_of(loop)->report + bb_command_loop_turn(loop->taken);
     return __atomic_load_n(&report->done, __ATOMIC_ACQUIRE) > loop->taken;
 }

@@ -44,7 +44,7 @@ struct frame_report {
 // State of the current frame, in device memory.
 struct frame_now {
     unsigned trouble;
-    unsigned blocks[2];          // ended blocks of take_slopes and of advance
+    unsigned blocks[2];          // number of ended blocks of take_slopes and of advance
     unsigned current;            // which of the two copies of v is valid
     unsigned long long released; // number of released frames
     bb_index late_next;          // row of `late` for the current frame
@@ -56,7 +56,7 @@ struct frame_now {
 struct frame_view {
     bb_index columns, commands, groups, runs, delay;
     bool has_long_runs;                    // long runs need large blocks
-    bb_index slope_stride, command_stride; // of the rings in host memory
+    bb_index slope_stride, command_stride; // strides of the rings in host memory
     const float *slopes;                   // [BB_COMMAND_AHEAD][slope_stride], in host memory
     float *out;                            // [BB_COMMAND_AHEAD][command_stride], in host memory
     const float *reference;

@@ -74,8 +74,8 @@ template <int THREADS> __device__ double sum_over_block(double value)
     return sum_over_warp(lane < warps ? sums[lane] : 0.0);
 }
 
-// True, in all threads of a block, if it is the last block of its kernel to arrive; the writes of
-// all other blocks are then visible.
+// Returns true in all threads of a block if it is the last block of its kernel to arrive; the
+// writes of all other blocks are then visible.
 __device__ __forceinline__ bool ends_kernel(unsigned *blocks)
 {
     __shared__ bool is_last;
@@ -119,7 +119,7 @@ __device__ __forceinline__ void await_release(const frame_view &view)
     __syncthreads();
 }
 
-// Five blocks of few_threads per multiprocessor: 48 registers a thread.
+// Five blocks of few_threads fit on a multiprocessor with 48 registers a thread.
 template <int THREADS>
 __global__ void __launch_bounds__(THREADS, THREADS == few_threads ? 5 : 1)
     take_slopes(const __grid_constant__ frame_view view)

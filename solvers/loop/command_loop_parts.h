@@ -21,7 +21,7 @@ struct bb_command_part {
     // Frame f uses slot f modulo BB_COMMAND_AHEAD, free once frame f - BB_COMMAND_AHEAD has been
     // received.
     float *slopes, *commands; // [BB_COMMAND_AHEAD][stride of count], from bb_device_host_allocate
-    unsigned long long posted, taken; // frames
+    unsigned long long posted, taken; // numbers of frames
     void *state;                      // state of the device implementation
 };
 

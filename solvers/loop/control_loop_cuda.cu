@@ -19,7 +19,7 @@ struct bb_control_loop {
     bb_device *device;
     bb_index state_count, cells, matrix_rows, window_rows, points, set_count;
     int axes;
-    double step_bytes[2]; // dark, light
+    double step_bytes[2]; // bytes of dark and light steps
     bb_coded_operator *const *operators;
     loop_view view;
     float *states[2];

@@ -86,11 +86,11 @@ bb_status queue_end(const loop_view &view, cudaStream_t stream);
 /// Makes a period current.
 bb_status queue_begin(const period_view *period, loop_now *now, cudaStream_t stream);
 
-/// Waits for the device clock; reports its time.
+/// Queue a wait for the device clock, and a report of its time.
 bb_status queue_hold(unsigned long long ns, cudaStream_t stream);
 bb_status queue_clock(loop_report *report, cudaStream_t stream);
 
-/// Host view of the completed steps and of the device clock (loop_watch_cuda.cu).
+/// The host's view of the completed steps and of the device clock (loop_watch_cuda.cu).
 struct loop_watch {
     bb_device *device;
     loop_report *report, *on_device; // addresses of the same host memory on host and device

@@ -79,7 +79,7 @@ __device__ __forceinline__ float long_row(const device_rows &rows, bb_index whic
     return sum;
 }
 
-// T' = A T: one thread per row, then one warp per long row.
+// Computes T' = A T: one thread per row, then one warp per long row.
 __global__ void __launch_bounds__(threads) advance_state(const __grid_constant__ loop_view view)
 {
     begin_stage(view, BB_LOOP_STATE);
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(threads) advance_state(const __grid_constant__
     }
 }
 
-// T' += B u.
+// Adds the input: T' += B u.
 __global__ void __launch_bounds__(threads) add_input(const __grid_constant__ loop_view view)
 {
     begin_stage(view, BB_LOOP_INPUT);
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(threads) add_input(const __grid_constant__ loo
     }
 }
 
-// x = W (T + T') / 2.
+// Computes x = W (T + T') / 2.
 __global__ void __launch_bounds__(threads) read_state(const __grid_constant__ loop_view view)
 {
     begin_stage(view, BB_LOOP_READING);
@@ -146,7 +146,7 @@ __device__ __forceinline__ void end_step(const loop_view &view)
     *reinterpret_cast<volatile unsigned long long *>(&view.report->done) = done + 1;
 }
 
-// z += window weights times y; a single block, which also ends the step.
+// Adds window weights times y to z; a single block, which also ends the step.
 __global__ void __launch_bounds__(output_threads)
     add_outputs(const __grid_constant__ loop_view view)
 {
@@ -220,7 +220,7 @@ bb_status launch(void (*kernel)(loop_view), bb_index blocks, int block_threads,
 bb_status check_device()
 {
     bool hopper = false;
-    return bb_device_cuda_uses_hopper(&hopper); // any of them works
+    return bb_device_cuda_uses_hopper(&hopper); // both values of `hopper` are supported
 }
 
 bb_status queue_state(const loop_view &view, cudaStream_t stream)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stream of a field's matrices to a GPU while those of the previous field are in use: the streamed
-// mode of Bamakhrama et al. (wafer feed-forward), in compressed form. Matrices are copied in their
-// device storage and applied from it without decoding (T_dec is 0). Period and latency of a field
-// are then max(T_tr / R, T_comp) and T_tr / R + T_comp (Table 1 there).
+// Stream of a field's matrices to a GPU while the matrices of the previous field are in use: the
+// streamed mode of Bamakhrama et al. (wafer feed-forward), in compressed form. Matrices are copied
+// in their device storage and applied from it without decoding (T_dec is 0). Period and latency of
+// a field are then max(T_tr / R, T_comp) and T_tr / R + T_comp (Table 1 there).
 //
 // A value of an image that is not finite makes the product of its row NaN or infinite; which of the
 // two may depend on the matrix from which the slot was created (coded_operator.h, limbs).

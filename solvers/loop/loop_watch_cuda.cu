@@ -80,7 +80,7 @@ void close_watch(loop_watch *watch)
 
 bb_index steps_left(const loop_watch *watch)
 {
-    // Acquire, so that the report is read only after the step is done.
+    // Acquire order, so that the report is read only after the step is done.
     return static_cast<bb_index>(watch->queued -
                                  __atomic_load_n(&watch->report->done, __ATOMIC_ACQUIRE));
 }

@@ -29,7 +29,7 @@ typedef struct bb_sliced_rows {
     float *long_value;
 } bb_sliced_rows;
 
-/// Errors: BB_MEMORY. Release with bb_sliced_rows_release.
+/// Converts a sparse matrix to slices. Errors: BB_MEMORY. Release with bb_sliced_rows_release.
 BB_CHECKED bb_status bb_sliced_rows_of(const bb_csr *rows, bb_sliced_rows *out);
 void bb_sliced_rows_release(bb_sliced_rows *rows);
 

@@ -16,7 +16,7 @@ typedef struct product {
     bb_index band, bands; // bands with requested rows
     bb_index row;
     const double *x;
-    bb_index *first; // [bands] offset of the bands' terms
+    bb_index *first; // [bands] offset of each band's terms
     double *terms;
     double *y;
 } product;
@@ -148,7 +148,7 @@ static bb_status multiply_row(void *context, bb_index index)
     const bb_low_rank_band *band =
         bb_coded_matrix_low_rank_band(work->matrix, row / bb_coded_matrix_band(work->matrix));
     bb_index i = row - band->row;
-    if (band->terms == 0) { // terms of all bands; may be NULL
+    if (band->terms == 0) { // the terms of all bands may be NULL
         work->y[index] = 0.0;
         return BB_OK;
     }

@@ -13,7 +13,7 @@ typedef struct product {
     bb_index band, bands;    // bands with requested rows
     bb_index strips, across; // blocks down the mesh, and blocks per line of rows
     bb_index row, rows;      // requested rows
-    bb_index block_rows;     // frequencies of a whole block
+    bb_index block_rows;     // rows of a whole block
     const double *x;
     double *transformed; // [columns] transform of x, block by block
     bool *finite;        // [strips]

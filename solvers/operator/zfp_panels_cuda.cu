@@ -191,7 +191,7 @@ __global__ void __launch_bounds__(lanes *warps)
 }
 
 // Multiplies in three and four dimensions: a warp decodes a block, which is a run. A lane's lines
-// belong to one row, and in four dimensions also to the row of the slab eight further.
+// belong to one row, and in four dimensions also to the row eight further in the slab.
 template <class Sum, int dimensions, bool reversible>
 __global__ void __launch_bounds__(lanes *warps)
     multiply_wide(const __grid_constant__ bb_zfp_task task)

@@ -16,8 +16,8 @@
 #include "precision/format.h"
 
 typedef struct bb_narrow_formats {
-    bb_format storage;    ///< of coefficients and results
-    bb_format arithmetic; ///< of the operands of products
+    bb_format storage;    ///< format of coefficients and results
+    bb_format arithmetic; ///< format of the operands of products
     double scale;         ///< power of two that scales results and vectors in fp16
 } bb_narrow_formats;
 
@@ -25,7 +25,7 @@ typedef struct bb_narrow_formats {
 double bb_narrow_formats_store(const bb_narrow_formats *formats, double value);
 double bb_narrow_formats_operand(const bb_narrow_formats *formats, double value);
 
-/// a + b and a b in the format of sums.
+/// Return a + b and a b in the format of sums.
 double bb_narrow_formats_add(const bb_narrow_formats *formats, double a, double b);
 double bb_narrow_formats_multiply(const bb_narrow_formats *formats, double a, double b);
 

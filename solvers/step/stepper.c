@@ -256,9 +256,9 @@ enum { GRAIN = 4096, MOST_ITERATIONS = 10000 };
 struct bb_shifted_cg {
     const bb_csr *matrix;
     double scale;
-    double *matrix_diagonal; // [n] of S
+    double *matrix_diagonal; // [n] diagonal of S
     double *inverse;         // [n] preconditioner
-    double *r, *p, *q;       // [n]
+    double *r, *p, *q;       // [n] each
     double *parts;           // [ranges] partial sums
     const double *diagonal;  // D of the current solve
     double *x;               // solution of the current solve

@@ -37,18 +37,19 @@ typedef struct bb_stepper_input {
                       ///< at T_i + T_j
 } bb_stepper_input;
 
-/// Explicit steps from T = 0. `a` [n][n] and `b` [n] (the diagonal of B) are borrowed and must
-/// outlive the stepper. Errors: BB_INVALID (a not square), BB_MEMORY.
+/// Creates a stepper for explicit steps from T = 0. `a` [n][n] and `b` [n] (the diagonal of B) are
+/// borrowed and must outlive the stepper. Errors: BB_INVALID (a not square), BB_MEMORY.
 BB_CHECKED bb_status bb_stepper_create(const bb_csr *a, const double *b, bb_stepper **out);
 
-/// Explicit steps with A and the state stored in one format and multiplied in another
-/// (narrow_matrix.h). B u is rounded as an operand and B g as a coefficient; the state is rounded
-/// at the end of a step.
+/// Creates a stepper for explicit steps with A and the state stored in one format and multiplied in
+/// another (narrow_matrix.h). B u is rounded as an operand and B g as a coefficient; the state is
+/// rounded at the end of a step.
 BB_CHECKED bb_status bb_stepper_create_narrow(const bb_csr *a, const double *b,
                                               const bb_narrow_formats *formats, bb_stepper **out);
 
-/// Crank-Nicolson steps of `step` from T = 0. `s` [n][n], symmetric and not negative, and `m` [n],
-/// positive, are borrowed. Errors: BB_INVALID (s not square), BB_MEMORY.
+/// Creates a stepper for Crank-Nicolson steps of length `step` from T = 0. `s` [n][n], symmetric
+/// and not negative, and `m` [n], positive, are borrowed. Errors: BB_INVALID (s not square),
+/// BB_MEMORY.
 BB_CHECKED bb_status bb_stepper_create_implicit(const bb_csr *s, const double *m, double step,
                                                 bb_stepper **out);
 
@@ -81,7 +82,8 @@ const double *bb_stepper_exchanged(const bb_stepper *stepper);
 
 typedef struct bb_shifted_cg bb_shifted_cg;
 
-/// `matrix` S [n][n] is borrowed, `scale` is s. Errors: BB_INVALID (S not square), BB_MEMORY.
+/// Creates the solver: `matrix` S [n][n] is borrowed, `scale` is s. Errors: BB_INVALID (S not
+/// square), BB_MEMORY.
 BB_CHECKED bb_status bb_shifted_cg_create(const bb_csr *matrix, double scale, bb_shifted_cg **out);
 bb_need bb_shifted_cg_need(double unknowns);
 void bb_shifted_cg_destroy(bb_shifted_cg **solver);

@@ -128,7 +128,7 @@ void bb_unwrap_destroy(bb_unwrap **unwrap)
     if (*unwrap == NULL) {
         return;
     }
-    bb_status_record record; // of an earlier failure
+    bb_status_record record; // record of an earlier failure
     bb_status_save(&record);
     if (discard_fetched(*unwrap) != BB_OK) {
         bb_log_warning("copying the result of the unwrapper failed: %s", bb_status_message());
@@ -147,7 +147,7 @@ bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_inde
                        bool on_device)
 {
     const double points = (double)columns * (double)rows;
-    // Including the margins of the grids.
+    // The bytes include the margins of the grids.
     const double framed = ((double)columns + 6.0) * ((double)rows + 4.0);
     const double cycle_s = 6e-8, compile_s = 1.0; // of one point; and fixed
     double words = 0.0;                           // bytes per point of all fields

@@ -229,7 +229,7 @@ static void sum_tree(const bb_unwrap_bound *bound, void *residual, bb_index root
     }
 }
 
-// Energy of the flow through the edges of a range of places.
+// Computes the energy of the flow through the edges of a range of places.
 static bb_status flow(void *context, bb_index begin, bb_index end)
 {
     bb_unwrap_bound *bound = context;
@@ -271,15 +271,15 @@ static const double enough = 1e-10, most = 1e-6;
 // Squared error of a difference [rad^2] at which conjugate gradients stop: a sixth of half a cycle.
 static const double tolerable = 0.25;
 
-// Number of steps after which conjugate gradients stop if the bound is tolerable, or if it is still
-// above this share of its earlier value. It falls to a third or less in 100 steps on corridors of
-// 872,000 points.
+// Number of steps after which conjugate gradients stop if the bound is tolerable, or if the bound
+// is still above this share of its earlier value. The bound falls to a third or less in 100 steps
+// on corridors of 872,000 points.
 enum { PATIENCE = 100 };
 static const double most_kept = 0.8;
 
 // Trees of earlier weights usually give an equally low bound. New trees cost as much as this number
-// of steps. They are built if the bound has not stopped the iteration this many steps after the
-// energy would have.
+// of steps. They are built if the bound still prevents the iteration from stopping this many steps
+// after the energy alone would have stopped it.
 enum { TREE_STEPS = 6 };
 
 static bb_status add_inner(bb_unwrap_descent *descent, const bb_unwrap_field *a,

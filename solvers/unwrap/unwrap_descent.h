@@ -87,10 +87,10 @@ typedef struct bb_unwrap_descent {
     bb_unwrap_step take_off;             ///< f -= q
     bb_unwrap_step turn, product;        ///< next p, q = A p
     bb_unwrap_step advance, reduce;      ///< u += p, f -= q, times pr / pq
-    bb_unwrap_inner with_z, with_u, with_p; ///< of q
-    bb_unwrap_inner slope, residual;        ///< of f with p and z
+    bb_unwrap_inner with_z, with_u, with_p; ///< inner products of q with z, u and p
+    bb_unwrap_inner slope, residual;        ///< inner products of f with p and z
     bb_device_graph *step;                  ///< NULL before its first use
-    bb_unwrap_bound bound;                  ///< of the error, by the residual in f
+    bb_unwrap_bound bound;                  ///< bound of the error, from the residual in f
     bool has_old_trees;                     ///< `bound` has trees of earlier weights
     void *words[2];                         ///< [rows][columns] of a field, in host memory
 } bb_unwrap_descent;
@@ -112,7 +112,8 @@ BB_CHECKED bb_status bb_unwrap_descent_solve(bb_unwrap_descent *descent,
                                              bool *reached);
 
 /// Solves into the solution of the grids, from which the next cycle starts. `converged`: the bound
-/// was reached, and the recomputed residual is at most 1e-3 of that norm. Errors: likewise.
+/// was reached, and the recomputed residual is at most 1e-3 of that norm. Errors: as for the
+/// function above.
 BB_CHECKED bb_status bb_unwrap_descent_run(bb_unwrap_descent *descent,
                                            const bb_unwrap_step *divergence, bb_index *steps,
                                            bool *converged);

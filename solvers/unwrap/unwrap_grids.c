@@ -25,7 +25,7 @@ done:
     return status;
 }
 
-// Adds a step as bb_unwrap_step_run queues it, or its kernel without rounding.
+// Adds a step as bb_unwrap_step_run queues it, or only its kernel, without rounding.
 static bb_status add(launch_list *list, const bb_unwrap_step *step)
 {
     bb_status status = BB_OK;

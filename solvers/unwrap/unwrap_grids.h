@@ -65,7 +65,7 @@ BB_CHECKED bb_status bb_unwrap_grids_clear(bb_unwrap_grids *grids);
 /// Packs right-hand side and weights, and computes the weights of coarse grids.
 BB_CHECKED bb_status bb_unwrap_grids_load(bb_unwrap_grids *grids);
 
-/// One V-cycle.
+/// Runs one V-cycle.
 BB_CHECKED bb_status bb_unwrap_grids_cycle(bb_unwrap_grids *grids);
 
 /// Queues the maximum over the last correction from the second coarse grid [rad], into

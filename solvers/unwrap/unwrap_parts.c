@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-// Root of a point's tree; halves the path on the way.
+// Returns the root of a point's tree, and halves the path on the way.
 static int32_t root_of(int32_t *parents, int32_t point)
 {
     while (parents[point] != point) {

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-// End point of the edge from a point to the right (axis 0) or downwards (axis 1); -1 if there is no
-// such edge.
+// Returns the end point of the edge from a point to the right (axis 0) or downwards (axis 1); -1 if
+// there is no such edge.
 static bb_index end_of_edge(const bb_unwrap_parts *parts, bb_index point, int axis)
 {
     const bool fits = axis == 0 ? point % parts->columns + 1 < parts->columns

@@ -19,8 +19,9 @@ typedef struct bb_unwrap_doubt {
     /// no edge.
     double steep_share;
     /// Share of points in regions of BB_UNWRAP_REGION or more points, joined by accepted edges,
-    /// other than the largest of their part. Only rejected edges determine the cycle between the
-    /// two. Smaller regions are noise and are set from the points around them.
+    /// other than the largest of their part. Only rejected edges determine the cycle between such a
+    /// region and the largest one. Smaller regions are noise and are set from the points around
+    /// them.
     double hanging_share;
 } bb_unwrap_doubt;
 

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-// 1 within the mask.
+// Creates the field that is 1 within the mask.
 static bb_status create_inside(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
@@ -108,7 +108,7 @@ done:
     return status;
 }
 
-// Thresholds from 0 to 2 pi in equal steps, and one above every edge.
+// Sets thresholds from 0 to 2 pi in equal steps, and one above every edge.
 static bb_status fill_thresholds(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;

@@ -18,14 +18,14 @@ enum {
 typedef enum bb_unwrap_section {
     BB_SECTION_PREPARE,    ///< from the wrapped phase on the device to the first weights
     BB_SECTION_FIRST_LOAD, ///< right-hand side and weights of the first least squares
-    BB_SECTION_LOAD,       ///< the same after a reweighting
+    BB_SECTION_LOAD,       ///< right-hand side and weights after a reweighting
     BB_SECTION_CYCLE,      ///< one V-cycle
     BB_SECTION_CONGRUENCE, ///< from the solution to the phase
     BB_SECTION_COUNT
 } bb_unwrap_section;
 
-/// d of the first reweighting [rad], and the number of halvings: further ones would be below
-/// rounding.
+/// Value of d in the first reweighting [rad], and the number of halvings of d: further ones would
+/// be below rounding.
 #define BB_UNWRAP_FIRST_SOFTNESS 0.3
 #define BB_UNWRAP_HALVINGS       11
 
@@ -60,15 +60,16 @@ struct bb_unwrap {
     bool is_solved;            // of the last least-squares solve
     bb_unwrap_descent descent; // created at first use
     bb_unwrap_field wrapped, inside, gx, gy, bx, by, mx, my, sums;
-    bb_unwrap_field edges[2], shares[2]; // by axis: 1 for an edge; its share of the edges in 9 x 9
+    bb_unwrap_field edges[2], shares[2]; // by axis: 1 for an edge; share of an edge among the edges
+                                         // in 9 x 9
     bb_unwrap_field samples;             // every fourth edge of every fourth row
     bb_unwrap_field first_thresholds, thresholds[2], tallies, totals, limits;
     bb_unwrap_field rejected; // [rows]
     bb_unwrap_field held, width, settled, phase, kept, changed, jumps, least;
     bb_unwrap_field row_jumps; // [2 * rows] for edges to the right, then downwards
     bb_unwrap_field labels, order, starts, owners, heads, firsts, sizes;
-    bb_unwrap_field cosines, sines, offsets;                   // per run
-    bb_unwrap_field group_cosines, group_sines, group_offsets; // per group of runs
+    bb_unwrap_field cosines, sines, offsets;                   // values per run
+    bb_unwrap_field group_cosines, group_sines, group_offsets; // values per group of runs
     bb_unwrap_field pistons;
     bb_unwrap_step gradient[2], bases[2], row_sums[2], means[2], sample, open_bracket, tally[2],
         total, bracket[2], limit, reject[2];

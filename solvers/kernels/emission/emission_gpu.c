@@ -120,8 +120,8 @@ void bb_emission_gpu_chunk(bb_emission_writer *writer)
                      range, chunk);
 }
 
-/// Prints a sum computed by one work-item, item after item, in chunks if there are any; its lanes,
-/// if any, are an array of the work-item.
+/// Sum computed by one work-item, item after item, in chunks if there are any; its lanes, if any,
+/// are an array of the work-item.
 typedef struct own_sum {
     const bb_iterator *iterator;
     int number;

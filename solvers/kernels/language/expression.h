@@ -72,7 +72,7 @@ typedef enum bb_operation {
     BB_OPERATION_INPUT,       ///< #in(index) or v<index>
     BB_OPERATION_ACCUMULATOR, ///< #acc(index)
     BB_OPERATION_PARAMETER,   ///< parameter by name, in selectors, as index; index counts the names
-    BB_OPERATION_CONVERT,     ///< to the node's type
+    BB_OPERATION_CONVERT,     ///< conversion to the node's type
     BB_OPERATION_NEGATE,
     BB_OPERATION_NOT,
     BB_OPERATION_ADD,

@@ -67,7 +67,7 @@ enum {
     BB_STREAM_WARPS = 16,         ///< per thread block
     BB_STREAM_MOST_PLANES = 16,   ///< widest quotient stored in planes
     BB_STREAM_UNIT = 32,          ///< bytes of eight blocks of one bit
-    BB_STREAM_STAGE_UNITS = 2048, ///< bytes of the rows of a quantiser tile in shared memory: 64
+    BB_STREAM_STAGE_UNITS = 2048, ///< units of the rows of a quantiser tile in shared memory: 64
                                   ///< rows, or 32 with the widest planes
     BB_STREAM_QUARTERS = 4,       ///< per row of the quantiser
     /// Rows whose quotients have the same width; a warp multiplies them together in limbs.

@@ -103,7 +103,7 @@ __device__ __forceinline__ void forget_cut(bb_stream_counts *counts)
     __threadfence();
 }
 
-/// Address of row `row` of a group in a stage, or in memory; `first_row` of the requested rows.
+/// Finds row `row` of a group in a stage, or in memory; `first_row` is the first requested row.
 template <class S>
 __device__ __forceinline__ row_source find_row(const job &task_job, const unsigned char *stage,
                                                const stage_note &note, bb_index first_row, int row)

@@ -142,7 +142,7 @@ template <class S, class Product> struct plain_x {
         return static_cast<const Product *>(task_job.task.x) +
                static_cast<bb_index>(tile) * S::columns;
     }
-    /// Copies x by thread `which` of `count`.
+    /// Copies the end of x, by thread `which` of `count`.
     static __device__ __forceinline__ void write_end(const job &task_job, int tile,
                                                      unsigned char *target, int which, int count)
     {
