@@ -19,7 +19,7 @@ struct projecting {
     bb_index slopes;                 // rows of R before B in command space, else 0
     void *weights[BB_RESIDUAL_GPUS]; // B [rows][slopes]; on the first GPU it belongs to the scorer
     void *block[BB_RESIDUAL_GPUS];   // [slopes][width] of Ctm in command space
-    bb_device_source *ctm[BB_RESIDUAL_GPUS]; // diagonal for a plain task, or NULL
+    bb_device_source *ctm[BB_RESIDUAL_GPUS]; // Ctm for a plain task, or NULL
     void *r[BB_RESIDUAL_GPUS];     // R [rows][n]; on the first GPU that of the task, if it has one
     bool resident;                 // true if the first GPU uses the R of the task
     void *panel[BB_RESIDUAL_GPUS]; // [n][width] of Cmm

@@ -11,7 +11,7 @@ const int tile_threads = 256;
 template <typename T> struct tile_product {
     const T *a, *b;
     T *out;
-    bb_index stride; // rows of all operands
+    bb_index stride; // stride of all operands
     bb_index rows, columns, depth;
     bb_index rows_last, depth_last; // rows of the last problem
     bb_index apart;                 // distance between problems, in items

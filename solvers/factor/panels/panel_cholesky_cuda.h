@@ -37,9 +37,10 @@ struct swap_space {
     void *planes[2];    // pinned, one triangle each
     bb_panel_part kept; // the part with `planes` instead of its own
     cudaEvent_t chunk_here[BB_PANEL_CHUNKS_HELD], chunk_read[BB_PANEL_CHUNKS_HELD];
-    cudaEvent_t guests_here, guests_read[2]; // uses by diagonal blocks, and by the rows below
-    cudaEvent_t updated;                     // all diagonal blocks of a group are updated
-    cudaEvent_t stored[2];                   // strip of an even group, and of an odd one, is stored
+    cudaEvent_t guests_here,
+        guests_read[2];    // guests read by diagonal blocks, and by the rows below
+    cudaEvent_t updated;   // all diagonal blocks of a group are updated
+    cudaEvent_t stored[2]; // strip of an even group, and of an odd one, is stored
 };
 
 } // namespace panel
@@ -118,7 +119,7 @@ inline bb_status wait_all(const bb_panel_cholesky *f)
 {
     for (bb_index g = 0; g < f->gpus; ++g) {
         if (f->parts[g].device == nullptr) {
-            continue; // panel not created
+            continue; // part not created
         }
         BB_RETURN_IF_FAILED(use(&f->parts[g]));
         BB_CUDA_TRY(cudaStreamSynchronize(f->parts[g].fetch));

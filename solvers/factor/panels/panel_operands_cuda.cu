@@ -71,7 +71,7 @@ __device__ float round_to_e4m3(float value)
     return isnan(value) ? value : copysignf(fminf(magnitude, 448.0F), value);
 }
 
-// Rounds values to bf16; scales them first unless `largest` is NULL.
+// Narrows blocks to bf16 values, without scaling if `largest` is NULL.
 __global__ void narrow_blocks(const float *values, blocks_of_panel blocks, const unsigned *largest,
                               __nv_bfloat16 *out)
 {

@@ -64,7 +64,7 @@ struct bb_panel_part {
     void *diagonal_tiles[2]; ///< [block][block] fp16: diagonal blocks whose updates follow the
                              ///< variant
     void *side_panel;        ///< [side_rows][block]: current panel of B
-    void *side_tile;         ///< current panel of B in fp16
+    void *side_tile;         ///< [side_rows][block]: current panel of B in fp16
     void *diagonals;         ///< [held][block][block] diagonal blocks, then L_kk
     void *inverses;          ///< [held, or the last two if not kept][block][block]
     void *guest_diagonals;   ///< [2][block][block]

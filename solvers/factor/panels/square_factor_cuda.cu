@@ -393,7 +393,7 @@ __global__ void BB_CLUSTER_DIMS(ranks, 1, 1) __launch_bounds__(threads, 1)
     cg::cluster_group cluster = cg::this_cluster();
     const int rank = static_cast<int>(cluster.block_rank());
     if (view.breakdown->row != 0) {
-        return; // counts all ranks; nobody writes it before every rank has passed the first barrier
+        return; // all ranks return; nobody writes it before all have passed the first barrier
     }
     load(s, view, across, rank);
     if (threadIdx.x == 0) {

@@ -38,7 +38,7 @@ typedef struct bb_emission_writer {
                            ///< only; may be NULL
     const bb_emission_vectors *vectors; ///< windows for the points of the current piece of text;
                                         ///< NULL: none
-    const bb_emission_locals *locals;   ///< boxes for them; NULL: none
+    const bb_emission_locals *locals;   ///< boxes for these points; NULL: none
     bool *is_used;                      ///< [value_count] host values that occur in the text
     bool *is_saved;                     ///< [value_count] values used by later loops over a tile
     bool *is_done; ///< [value_count] saved values already computed by earlier loops

@@ -70,9 +70,9 @@ struct bb_notation_name {
     bb_place place;
     const bb_notation_emitter *emitter;  ///< emitter of a computed value or of a parameter
     const bb_notation_emitter *sizes[2]; ///< extents of an object, created on demand
-    const char *type;                    ///< of an object's elements
-    const char *boundary;                ///< type of an object's elements
-    const char *written;                 ///< boundary of an object's reads
+    const char *type;                    ///< type of an object's elements
+    const char *boundary;                ///< boundary of an object's reads
+    const char *written;                 ///< name of an object's last write so far, NULL: none
     bool is_matrix;
     bool failed;             ///< its statement had a problem, which has been reported
     bool expanding;          ///< of a let: it is being expanded
