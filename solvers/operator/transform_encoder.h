@@ -36,7 +36,7 @@ typedef struct bb_transform_path {
 typedef struct bb_transform_encoding {
     bb_stream_rows source;
     uint32_t extent[BB_TRANSFORM_AXES], length[BB_TRANSFORM_AXES], count[BB_TRANSFORM_AXES];
-    uint32_t strips; ///< of a block of rows
+    uint32_t strips; ///< strips of a block of rows
     uint32_t padded; ///< values of a whole block, with an odd number of columns
     bool has_room;   ///< allocate a second buffer, because an axis is long
     double step;

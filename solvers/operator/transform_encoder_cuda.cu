@@ -537,7 +537,7 @@ __device__ double path_squares(const bb_transform_encoding &task, const block_sh
     for (uint32_t first = share.part; share.row < block.rows && first < cells;
          first += path_cells * share.parts) {
         double sizes[path_cells] = {};
-        uint32_t k = 0; // of the rows' frequencies
+        uint32_t k = 0; // index among the frequencies of rows
         for (uint32_t line = 0; line < size[0]; ++line) {
             for (uint32_t column = 0; column < size[1]; ++column, ++k) {
                 if (known.present[k] == 0) {

@@ -66,7 +66,7 @@ enum {
 typedef struct bb_transform_shape {
     uint32_t extent[4], length[4], count[4];
     uint32_t panels, panel_blocks; ///< panel_blocks: largest number per panel
-    uint32_t cells, block_rows;    ///< of a whole block
+    uint32_t cells, block_rows;    ///< cells and rows of a whole block
 } bb_transform_shape;
 
 /// Matrices [n][pitch] along each axis for whole and for shorter blocks, out[k] = sum in[i]
@@ -74,7 +74,7 @@ typedef struct bb_transform_shape {
 /// more.
 typedef struct bb_transform_bases {
     uint32_t first[4][2], pitch[4][2];
-    uint32_t values; ///< of all matrices
+    uint32_t values; ///< number of values of all matrices
 } bb_transform_bases;
 
 /// Length of block `index` along an axis.
@@ -333,7 +333,8 @@ typedef struct bb_transform_task {
     uint32_t rows;
     uint32_t band, bands; ///< bands used
     uint32_t part_pitch;
-    uint32_t blocks; ///< of the first launch: one per panel, then helpers of heavy panels
+    uint32_t blocks; ///< thread blocks of the first launch: one per panel, then helpers of heavy
+                     ///< panels
     uint32_t helps[BB_TRANSFORM_HELPERS]; ///< panel of each helper
     bb_transform_job jobs[BB_TRANSFORM_JOBS];
 } bb_transform_task;

@@ -87,7 +87,7 @@ bb_zfp_cut bb_zfp_cut_of(const bb_zfp_shape *shape, bb_index run_blocks)
 /// Runs [begin, end) of a band, empty unless `begin` is below `end`.
 typedef struct bb_zfp_panel {
     bb_index band;
-    bb_index first_run; ///< of the slab, within the band
+    bb_index first_run; ///< first run of the slab, within the band
     bb_index begin, end;
 } bb_zfp_panel;
 

@@ -149,7 +149,7 @@ bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_inde
     const double points = (double)columns * (double)rows;
     // The bytes include the margins of the grids.
     const double framed = ((double)columns + 6.0) * ((double)rows + 4.0);
-    const double cycle_s = 6e-8, compile_s = 1.0; // of one point; and fixed
+    const double cycle_s = 6e-8, compile_s = 1.0; // seconds per point; and fixed seconds
     double words = 0.0;                           // bytes per point of all fields
     for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
         static const double fields[BB_UNWRAP_SLOTS] = {[BB_UNWRAP_GRADIENT] = 18.0,

@@ -57,7 +57,7 @@ struct bb_unwrap {
     bb_unwrap_grids grids;
     bb_unwrap_contraction contraction;
     bool descends;             // true once cycles do not contract
-    bool is_solved;            // of the last least-squares solve
+    bool is_solved;            // true if the last least-squares solve converged
     bb_unwrap_descent descent; // created at first use
     bb_unwrap_field wrapped, inside, gx, gy, bx, by, mx, my, sums;
     bb_unwrap_field edges[2], shares[2]; // by axis: 1 for an edge; share of an edge among the edges

@@ -55,7 +55,7 @@ struct bb_panel_part {
     bb_halves triangle_planes, side_planes, panel_planes, inverse_planes[2];
     bb_halves sweep_row_planes, sweep_column_planes;
     bb_halves *guest_row_planes;    ///< [guests] of shape [block][blocks block]
-    bb_halves *guest_column_planes; ///< [guests] of the same memory as [blocks block][block]
+    bb_halves *guest_column_planes; ///< [guests] maps of the same memory as [blocks block][block]
     bb_halves chunk_planes[BB_PANEL_CHUNKS_HELD]; ///< [chunk block][blocks block]
     void *operands;                               ///< bf16: [rows][columns] of the layout
     void *largest_of_blocks; ///< [held] largest magnitudes of the blocks of a panel

@@ -11,7 +11,7 @@ enum { VECTOR_BYTES = 16, WINDOW_ELEMENTS = 64 };
 
 // Element range of a window.
 typedef struct extent {
-    int64_t low, high; ///< of point 0
+    int64_t low, high; ///< lowest and highest place of point 0's elements
     bool is_taken[WINDOW_ELEMENTS];
 } extent;
 

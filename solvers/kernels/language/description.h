@@ -60,7 +60,7 @@ struct bb_element {
     bb_construct construct;
     bb_place place;
     const char *values[BB_DESCRIPTION_KEY_COUNT]; ///< NULL if not given
-    bb_place places[BB_DESCRIPTION_KEY_COUNT];    ///< of the values
+    bb_place places[BB_DESCRIPTION_KEY_COUNT];    ///< places of the values
     bb_element *parent, *first, *last, *next;     ///< parent, children in order, next sibling
 };
 

@@ -111,9 +111,9 @@ typedef struct bb_expression_node {
     bb_element_type type;
     int operands[BB_EXPRESSION_OPERANDS];
     int index;
-    double number;    ///< of a literal of a float type, rounded to it
-    int64_t integer;  ///< of one of INT32, B or index
-    const char *name; ///< of a parameter
+    double number;    ///< value of a literal of a float type, rounded to it
+    int64_t integer;  ///< value of a literal of INT32, B or index
+    const char *name; ///< name of a parameter
 } bb_expression_node;
 
 typedef struct bb_expression {

@@ -227,7 +227,7 @@ typedef struct search {
     const bb_binding *set;
     const bb_scalar *parameters;
     const bool *is_range;
-    bb_problems problems; // of the last sizes that did not bind
+    bb_problems problems; // problems of the last sizes that did not bind
 } search;
 
 static bb_index extent_of(const bb_program_data *data, int slot)

@@ -138,7 +138,7 @@ typedef struct bb_stream_task {
     bb_stream_sums sums;
     int run;                       ///< products of a lane per run, a multiple of 32
     int blocks;                    ///< multiprocessors of the device
-    bb_index matrix_rows, columns; ///< of a matrix
+    bb_index matrix_rows, columns; ///< extents of a matrix
     bb_index tiles;                ///< tiles of the columns, then upper tiles
     const int32_t *sources;        ///< [upper tiles] on the device: source tiles, whose x they use
     bb_index row, rows;            ///< requested rows

@@ -136,7 +136,7 @@ template <class S, class Sums> struct consumer {
     using product = typename Sums::product;
     const job &task_job;
     int warp, lane;
-    bb_index first_row; // of the requested rows
+    bb_index first_row; // first of the requested rows
     Sums sums;
 
     __device__ __forceinline__ void multiply(const unsigned char *stage, const stage_note &note)
@@ -400,12 +400,12 @@ stage_shape shape_of(const bb_stream_task &task, int room, int x_bytes, int stag
 
 /// Launch parameters of a kernel of this family.
 struct launch_plan {
-    void (*kernel)(job); ///< for sm_90
-    void (*staged)(job); ///< for other GPUs
+    void (*kernel)(job); ///< kernel for sm_90
+    void (*staged)(job); ///< kernel for other GPUs
     void (*cut)(job);    ///< launched only before `staged`; nullptr: x is not cut
     int cut_threads;
-    int least_stages; ///< of the sm_90 kernel
-    int x_bytes;      ///< for x, per stage
+    int least_stages; ///< least number of stages of the sm_90 kernel
+    int x_bytes;      ///< bytes of x per stage
     int static_bytes; ///< additional static shared memory
 };
 

@@ -217,7 +217,7 @@ template <class Way> struct limbs_of_x {
 template <class Way> struct band_consumer {
     const job &task_job;
     int band, quarter, lane;
-    bb_index first_row; // of the requested rows
+    bb_index first_row; // first of the requested rows
     Way way;
     double sum[2];
     int turn; // index of the buffer in band_sums

@@ -96,7 +96,7 @@ template <class S> struct digits_of_integers {
     int band, quarter, lane;
     uint32_t turn;
     bb_index first_row;
-    double weight; // of the lane's pair of digits
+    double weight; // weight of the lane's pair of digits
 
     __device__ __forceinline__ digits_of_integers(int own_band, int own_quarter, int own_lane,
                                                   bb_index first)

@@ -116,7 +116,7 @@ BB_CHECKED bb_status bb_stream_encoder_collect(bb_device *device, const void *to
 /// Workspace of bb_stream_encoder_encode.
 bb_need bb_stream_encoder_need(const bb_codec_config *storage, double rows, double columns);
 
-/// Queue the task of the same name (`arguments`); `rows` is that of its source.
+/// Queue the task of the same name (`arguments`); `rows` is the number of rows of its source.
 bb_status bb_stream_encoder_range_cuda(bb_queue *queue, bb_index begin, bb_index rows,
                                        void *arguments);
 bb_status bb_stream_encoder_clip_cuda(bb_queue *queue, bb_index begin, bb_index rows,

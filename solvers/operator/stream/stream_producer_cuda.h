@@ -31,8 +31,8 @@ constexpr int stages_on_their_way = 1; // stages loaded before x is available; m
                                        // kernel that the product waits for
 constexpr uint32_t everyone = 0xffffffffU;
 
-/// Named barriers of a block; number 0 is that of __syncthreads.
-constexpr int barrier_of_sums = 1;   // of the multiplying warps
+/// Named barriers of a block; number 0 belongs to __syncthreads.
+constexpr int barrier_of_sums = 1;   // barrier of the multiplying warps
 constexpr int barriers_of_bands = 2; // BB_STREAM_LIMBS: one per four multiplying warps
 
 template <class S> constexpr int group_rows = warps *S::warp_rows;
