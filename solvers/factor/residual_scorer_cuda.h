@@ -22,7 +22,7 @@ struct bb_residual_gpu {
 
 /// A matrix whose panels of columns are cached on the GPUs: Cmm of the scorer, or another one.
 struct bb_residual_kept {
-    bb_device_source *source; ///< on the first GPU
+    bb_device_source *source; ///< source on the first GPU
     bool lower;               ///< panels start at the diagonal block
     void **panels;            ///< [panels], each on the GPU that multiplies by it
 };

@@ -121,7 +121,7 @@ bb_status read_clock(loop_watch *watch, uint64_t *ns);
 struct graph_system {
     bb_device *device;
     loop_view view;                      // each graph has its own `state` and `next`
-    float *states[2];                    // by parity
+    float *states[2];                    // states by parity
     bb_coded_operator *const *operators; // [sets][view.axes]
     bool any_row;                        // operators read the window index on the device
 };

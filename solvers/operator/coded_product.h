@@ -35,14 +35,14 @@ typedef struct bb_span {
     bool wide_sums;      ///< sums in fp64, otherwise in fp32
     bool finite;         ///< true: certainly no stored value or product is NaN or infinite
     bb_index begin, end; ///< begin is a multiple of 32
-    const float *x;      ///< from column 0 on
+    const float *x;      ///< x from column 0 on
     bb_index rows;       ///< 1..BB_SPAN_ROWS
     bb_span_row *row;    ///< [rows]
 } bb_span;
 
 typedef struct bb_span_kernel {
     const char *name;
-    bool (*available)(void); ///< on this processor
+    bool (*available)(void); ///< true if this processor supports the kernel
     void (*add)(const bb_span *span);
 } bb_span_kernel;
 

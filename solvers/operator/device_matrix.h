@@ -19,7 +19,7 @@ BB_CHECKED bb_status bb_device_matrix_create(bb_device *device, const bb_coded_m
 
 /// Properties of a matrix that an operator needs.
 typedef struct bb_device_matrix_shape {
-    bb_codec_config storage; ///< with defaults filled in
+    bb_codec_config storage; ///< storage with defaults filled in
     bb_index rows, columns;
     bool finite; ///< true: certainly no stored value is NaN or infinite
 } bb_device_matrix_shape;
@@ -55,7 +55,7 @@ typedef struct bb_device_product {
     bb_index row; ///< first row
     /// Device address read instead of `row`; NULL: use `row`. Needs rows of tiles.
     const int32_t *row_at;
-    const void *x;    ///< on the device, in the format of the products, aligned to 16 bytes
+    const void *x;    ///< x on the device, in the format of the products, aligned to 16 bytes
     double *const *y; ///< [count] of [rows] on the device, with the scales removed
 } bb_device_product;
 

@@ -10,7 +10,7 @@ struct bb_low_rank_stream {
     size_t bytes;
     bb_low_rank_band_place *places;                      // [bands], on the host
     uint32_t *first_item;                                // [bands + 1], on the host
-    void *v, *u_narrow, *u_wide, *scale, *items, *terms; // on the device
+    void *v, *u_narrow, *u_wide, *scale, *items, *terms; // arrays on the device
 };
 
 static bb_index fill_up(bb_index count, bb_index step)

@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 enum {
-    BB_LOW_RANK_WARPS = 4, ///< per thread block of either launch
+    BB_LOW_RANK_WARPS = 4, ///< warps per thread block of either launch
     BB_LOW_RANK_JOB_BANDS = 8,
     BB_LOW_RANK_JOBS = 4,
 };
@@ -34,8 +34,9 @@ enum {
 /// Offsets of a band in device memory.
 typedef struct bb_low_rank_band_place {
     size_t u_narrow, u_wide;                  ///< values, relative to the start of the matrix
-    uint32_t term;                            ///< relative to the matrix, a multiple of 8
-    uint32_t narrow, wide, dense_tiles, rows; ///< as in bb_low_rank_band
+    uint32_t term;                            ///< first term, relative to the matrix, a multiple of
+                                              ///< 8
+    uint32_t narrow, wide, dense_tiles, rows; ///< numbers as in bb_low_rank_band
 } bb_low_rank_band_place;
 
 /// Some rows of one matrix times one vector; all addresses are device addresses.

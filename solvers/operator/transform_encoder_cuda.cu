@@ -518,7 +518,7 @@ struct spectrum {
     }
 };
 
-constexpr int path_cells = 8; // per thread at a time
+constexpr int path_cells = 8; // cells per thread at a time
 
 // Sums squares of |T_r|' |q| over this thread's share of its row, then over all of the row's
 // threads.

@@ -16,7 +16,7 @@ struct bb_transform_stream {
     double step;
     size_t bytes;
     uint32_t *panel_slices;                                 // [bands][panels + 1], on the host
-    void *chunks, *slices, *lanes, *firsts, *basis, *parts; // on the device
+    void *chunks, *slices, *lanes, *firsts, *basis, *parts; // arrays on the device
 };
 
 // Parts of a matrix in storage order.

@@ -294,8 +294,8 @@ extern "C" {
 #endif
 
 enum {
-    BB_TRANSFORM_WARPS = 8,     ///< per thread block of the first launch
-    BB_TRANSFORM_JOB_BANDS = 8, ///< per launch
+    BB_TRANSFORM_WARPS = 8,     ///< warps per thread block of the first launch
+    BB_TRANSFORM_JOB_BANDS = 8, ///< bands of a job per launch
     BB_TRANSFORM_JOBS = 3,
     BB_TRANSFORM_HELPERS = 64, ///< most additional blocks for heavy panels
     BB_TRANSFORM_SUMS = 2048,  ///< row frequencies that a thread block processes at a time

@@ -11,7 +11,7 @@ struct bb_zfp_panels {
     bb_zfp_decoder *decoder; // streams and indexes on the device
     bb_zfp_cut cut;
     size_t bytes;
-    void *scales, *sums; // on the device
+    void *scales, *sums; // arrays on the device
 };
 
 // Streams on the host during indexing.

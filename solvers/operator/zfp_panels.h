@@ -54,9 +54,9 @@ typedef struct bb_zfp_cut {
     bb_index slab_rows;    ///< 1, 4 or 16; some may not exist
     bb_index blocks;       ///< blocks per slab
     bb_index run_blocks;   ///< 1 in three and four dimensions: no run crosses slabs
-    bb_index runs;         ///< per slab; its last may have fewer blocks
+    bb_index runs;         ///< runs per slab; the last run may have fewer blocks
     bb_index panel_groups; ///< BB_ZFP_PANEL_NARROW or BB_ZFP_PANEL_WIDE
-    bb_index panels;       ///< per slab; the last ones may be empty
+    bb_index panels;       ///< panels per slab; the last ones may be empty
 } bb_zfp_cut;
 
 /// Partition of a band with all its lines.
@@ -178,7 +178,7 @@ typedef struct bb_zfp_operand {
 /// Products of matrices of one shape and kind in one launch, for the same rows.
 typedef struct bb_zfp_task {
     bb_zfp_cut cut;
-    bb_index groups; ///< per index of a band
+    bb_index groups; ///< groups per index of a band
     bool reversible;
     bb_stream_sums sums;
     bb_index row, rows;      ///< requested rows

@@ -45,7 +45,7 @@ typedef struct bb_unwrap_bound {
     float *resistances; ///< [point_count] 1 / w of the edge to the parent; 0 for roots
     double *sums;       ///< [point_count + 1] scratch
     bb_index grain;     ///< places per range
-    double energies[BB_UNWRAP_RANGES]; ///< per range; scratch
+    double energies[BB_UNWRAP_RANGES]; ///< energies per range; scratch
     double widest; ///< largest R between points of a tree, apart from a few points; 0: no tree yet
 } bb_unwrap_bound;
 

@@ -14,7 +14,7 @@ struct bb_unwrap_detection {
     bb_unwrap_field inside;         // mask as integers, 1 inside
     bb_unwrap_field cosines, sines; // weights of the four frames
     bb_unwrap_field mean, window, across, along;
-    bb_unwrap_field tables[2][2]; // by axis: cosine and sine of the carrier
+    bb_unwrap_field tables[2][2]; // tables by axis: cosine and sine of the carrier
     bb_kernel_launch *four;       // four-step detection on vectors; NULL with a carrier
     bb_unwrap_step part, average, demodulate[2];
 };

@@ -145,7 +145,7 @@ typedef struct factoring {
     atomic_ptrdiff_t next;      // next task
     atomic_ptrdiff_t saturated; // number of saturated operands
     atomic_ptrdiff_t factored;  // rows before the failed pivot
-    atomic_bool stopped;        // after a breakdown
+    atomic_bool stopped;        // set after a breakdown
     bb_tile_updates *updates;   // [tiles] statistics of the updates of each tile
     counter *done;  // [tiles] number of completed updates; column + 1 once factored and copied
     counter *using; // [stages] remaining updates that use a column's copies; for the last column of

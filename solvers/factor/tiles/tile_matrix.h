@@ -91,17 +91,17 @@ typedef struct bb_tile_matrix {
     bb_index tile_rows;         ///< ceil(n / tile_size)
     bb_tile *tiles;             ///< [tile_rows (tile_rows + 1) / 2], row by row
     double norm;                ///< ||A||_F of the loaded matrix
-    double product_bound;       ///< from the map
-    bb_variant product_variant; ///< from the map
-    bool diagonal_follows;      ///< from the map
-    bb_policy_sweeps sweeps;    ///< from the plan
-    double sweep_energy;        ///< from the plan
-    bool sums_from_c;           ///< from the plan
+    double product_bound;       ///< bound from the map
+    bb_variant product_variant; ///< variant from the map
+    bool diagonal_follows;      ///< flag from the map
+    bb_policy_sweeps sweeps;    ///< sweeps from the plan
+    double sweep_energy;        ///< threshold from the plan
+    bool sums_from_c;           ///< flag from the plan
     /// [tile_rows][tile_rows] light tiles of the sweeps, once factored; else NULL.
     unsigned char *light;
     bb_index accumulate_k;       ///< accumulate_k of the factorization, for the sweeps
     bb_tile_work work;           ///< statistics of the factorization
-    size_t memory_limit;         ///< from the plan
+    size_t memory_limit;         ///< limit from the plan
     struct bb_tile_store *store; ///< store of tiles if the matrix exceeds the limit, else NULL
     double waited_seconds;       ///< total time that the factorization waited for tiles
     const struct bb_tile_access *access; ///< access to tiles that are not in memory

@@ -30,7 +30,7 @@ typedef struct bb_half_task {
 
 typedef struct bb_half_kernel {
     const char *name;
-    bool (*available)(void); ///< on this processor
+    bool (*available)(void); ///< true if this processor supports the kernel
     void (*multiply)(const bb_half_task *task);
 } bb_half_kernel;
 

@@ -275,7 +275,7 @@ static bb_scalar complex_arithmetic(bb_operation operation, bb_element_type type
     case BB_OPERATION_ABS:
         scale = product_sum(add, type, (const double[]){a, a, b, b});
         return real_scalar(rounded_value(BB_OPERATION_SQRT, type, scale, 0.0));
-    default: // roundings of sums and products
+    default: // other operations, part by part
         return (bb_scalar){
             .parts = {rounded_value(operation, type, a, c), rounded_value(operation, type, b, d)}};
     }

@@ -197,7 +197,7 @@ bool bb_expression_product(const bb_expression *expression, int factors[2]);
 /// combines them in a vector, so it also needs -fno-tree-slp-vectorize.
 typedef struct bb_expression_dialect {
     const char *type_names[BB_ELEMENT_TYPE_COUNT + 1];
-    const char *unsigned_names[2]; ///< for INT32 and index
+    const char *unsigned_names[2]; ///< unsigned types for INT32 and index
     const char *function;          ///< qualifiers of a helper: "static inline"
     const char *single_suffix;     ///< suffix of SP functions: "f", or "" if they are overloaded
     const char *index_suffix;      ///< suffix of 64-bit literals

@@ -22,7 +22,7 @@ typedef struct bb_expression_builder {
 typedef struct bb_expression_operation {
     const char *symbol;
     int operands;
-    int precedence; ///< for infix operators, from 1; otherwise 0
+    int precedence; ///< precedence of infix operators, from 1; otherwise 0
     bool function;
 } bb_expression_operation;
 

@@ -20,7 +20,7 @@
 enum {
     BB_PROGRAM_DIMENSIONS = 2,
     BB_PROGRAM_ACCUMULATORS = 8,
-    BB_PROGRAM_VARIABLES = 4, ///< per selector
+    BB_PROGRAM_VARIABLES = 4, ///< values per selector
     BB_PROGRAM_PORTS = 64,    ///< inputs or outputs of a function, names in a selector
     BB_PROGRAM_LANES = 128,   ///< most lanes of a reduction
 };
@@ -88,8 +88,8 @@ typedef struct bb_step {
     bb_step_kind kind;
     const char *name;
     bb_place place;
-    int object;               ///< for an access
-    bb_boundary boundary;     ///< for an access
+    int object;               ///< object of an access
+    bb_boundary boundary;     ///< boundary of an access
     bb_expression expression; ///< selector (one output per dimension) or function
     int *inputs;              ///< values for v(k) or in(k), [expression.inputs]
     const int *parameters;    ///< values for a selector's names, [expression.name_count]

@@ -63,7 +63,7 @@ typedef struct bb_tuning_outcome {
     int candidates, alike, tried, recalled, right, failed;
     bool is_complete; ///< false: the time was over, or a callback ended it
     bool has_best;
-    bb_tuning_record best;      ///< with the program's order of sums
+    bb_tuning_record best;      ///< best variant with the program's order of sums
     bool has_reordered;         ///< another order of sums is faster than `best`
     bb_tuning_record reordered; ///< the fastest such variant
     double default_s;           ///< shortest time of the default variant; NaN if it was not timed

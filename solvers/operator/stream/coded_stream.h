@@ -64,12 +64,12 @@ typedef enum bb_stream_storage {
 
 enum {
     BB_STREAM_LANES = 32,
-    BB_STREAM_WARPS = 16,         ///< per thread block
+    BB_STREAM_WARPS = 16,         ///< warps per thread block
     BB_STREAM_MOST_PLANES = 16,   ///< widest quotient stored in planes
     BB_STREAM_UNIT = 32,          ///< bytes of eight blocks of one bit
     BB_STREAM_STAGE_UNITS = 2048, ///< units of the rows of a quantiser tile in shared memory: 64
                                   ///< rows, or 32 with the widest planes
-    BB_STREAM_QUARTERS = 4,       ///< per row of the quantiser
+    BB_STREAM_QUARTERS = 4,       ///< quarters per row of the quantiser
     /// Rows whose quotients have the same width; a warp multiplies them together in limbs.
     BB_STREAM_BAND = 16,
     BB_STREAM_TURNS = 8,        ///< period in rows of the block positions
@@ -82,9 +82,9 @@ enum {
 
 typedef struct bb_stream_layout {
     bb_stream_storage storage;
-    int bits;           ///< per value of bfp and integers
-    bb_index columns;   ///< per tile
-    bb_index row_bytes; ///< per row of a tile, a multiple of 16; 0 if data-dependent
+    int bits;           ///< bits per value of bfp and integers
+    bb_index columns;   ///< columns per tile
+    bb_index row_bytes; ///< bytes per row of a tile, a multiple of 16; 0 if data-dependent
     bb_index warp_rows; ///< rows that a warp processes together
 } bb_stream_layout;
 

@@ -16,17 +16,17 @@ enum {
 struct bb_coded_stream {
     bb_device *device;
     bb_stream_layout layout;
-    bb_index first_row; // in the matrix
+    bb_index first_row; // first row in the matrix
     bb_index rows, columns, tiles;
     int blocks;
     float step;
-    bool beyond_fp32; // has rows of 32-bit quotients, or of fp32 in a quantiser
+    bool beyond_fp32; // the stream has rows of 32-bit quotients, or of fp32 in a quantiser
     bool in_limbs;
     bb_index uppers;          // tiles of upper parts of quotients, used by limbs
     int32_t *sources;         // [uppers] source tiles, ascending
     size_t bytes, limb_bytes; // limb_bytes is set if there are uppers
-    void *words, *places, *scales, *steps, *limbs, *sums, *counts; // on the device
-    void *limb_places, *device_sources;                            // set if there are uppers
+    void *words, *places, *scales, *steps, *limbs, *sums, *counts; // arrays on the device
+    void *limb_places, *device_sources;                            // allocated if there are uppers
 };
 
 // Tiles [first, first + count) being packed for upload.

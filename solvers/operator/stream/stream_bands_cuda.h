@@ -103,7 +103,7 @@ template <class S, int Turns>
 __device__ __forceinline__ void load_quarter(const columns_of_x &source, int quarter, int lane,
                                              float4 (&x)[Turns])
 {
-    constexpr int chunks = S::values / 4; // per lane of read_x
+    constexpr int chunks = S::values / 4; // chunks per lane of read_x
 #pragma unroll
     for (int k = 0; k < Turns; ++k) {
         const int unit = (quarter * Turns + k) * lanes + lane;

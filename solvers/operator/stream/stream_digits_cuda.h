@@ -26,7 +26,7 @@ namespace stream
 {
 
 constexpr int digits = 4;
-constexpr int block_digit_bytes = digits * BB_BLOCK; // per block of x
+constexpr int block_digit_bytes = digits * BB_BLOCK; // bytes per block of x
 // Sums of the digits of a block, padded so that blocks have no bank conflicts when written.
 constexpr int block_sum_bytes = 32;
 constexpr int block_x_bytes = block_digit_bytes + block_sum_bytes;
@@ -79,8 +79,8 @@ template <> struct digit_form<of_quantiser> {
 template <class S> struct digits_of_integers {
     using form = digit_form<S>;
     using mark = digit_mark;
-    static constexpr int blocks = S::columns / BB_BLOCK / quarters;             // per quarter
-    static constexpr int plane_blocks = S::varies ? blocks : quarters * blocks; // per plane
+    static constexpr int blocks = S::columns / BB_BLOCK / quarters; // blocks per quarter
+    static constexpr int plane_blocks = S::varies ? blocks : quarters * blocks; // blocks per plane
     static constexpr int cut_bytes = S::columns / BB_BLOCK * block_x_bytes;
     static constexpr int turns = S::columns / 4 / quarters / lanes;
 

@@ -49,7 +49,7 @@ typedef struct bb_stream_clip_task {
 /// Errors of a segment or a row, without scales and factors.
 typedef struct bb_stream_errors {
     bb_error_norms norms;
-    double error_1, stored_1, stored_squares; ///< for a row certificate
+    double error_1, stored_1, stored_squares; ///< values for a row certificate
 } bb_stream_errors;
 
 /// Counts of a matrix.
@@ -63,7 +63,7 @@ typedef struct bb_stream_encoding {
     bb_stream_rows source;
     bb_stream_layout layout;
     bb_codec_form form;
-    bb_format_rule rule;  ///< for words of at most 16 bits, and tf32
+    bb_format_rule rule;  ///< rule for words of at most 16 bits, and tf32
     double lost;          ///< largest magnitude that words turn to zero
     const double *scales; ///< [rows]
     const float *steps;   ///< [rows] for integers

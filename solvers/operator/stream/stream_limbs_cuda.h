@@ -24,7 +24,7 @@ constexpr int run_columns = 128; // columns that a warp processes at a time
 constexpr int slot_columns = 32; // columns of two products
 constexpr int slots_of_run = run_columns / slot_columns;
 constexpr int limbs = BB_STREAM_LIMBS_OF_X;
-constexpr int limb_bytes = 64;                      // per slot: 16 for each lane of four
+constexpr int limb_bytes = 64;                      // bytes per slot: 16 for each lane of four
 constexpr int slot_bytes = limbs * limb_bytes + 16; // avoids bank conflicts
 
 __device__ __forceinline__ uint32_t bits_of(__half2 pair)
@@ -81,7 +81,7 @@ __device__ __forceinline__ void multiply_16(float (&d)[4], uint2 upper, uint2 lo
 /// part) in the order of lanes 0 to 3.
 template <class S, class Halves> struct limbs_of_floats {
     static constexpr int cut_bytes = S::columns / slot_columns * slot_bytes;
-    static constexpr int chunks = S::values / 4; // per lane of read_x
+    static constexpr int chunks = S::values / 4; // chunks per lane of read_x
     static constexpr int turns = S::columns / 4 / quarters / lanes;
     using mark = float; // 2^e
 

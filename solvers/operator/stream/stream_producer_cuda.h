@@ -15,7 +15,7 @@ namespace stream
 constexpr int lanes = BB_STREAM_LANES;
 constexpr int warps = BB_STREAM_WARPS; // multiplying warps
 constexpr int threads = lanes * (warps + 1);
-constexpr int adding_warps = 4;   // per block of add_places
+constexpr int adding_warps = 4;   // warps per block of add_places
 constexpr int adding_loads = 8;   // concurrent loads per lane of add_places
 constexpr int adding_blocks = 4;  // most blocks of add_places per multiprocessor
 constexpr int cutting_blocks = 2; // blocks of cut_x per multiprocessor, for staged products
@@ -71,7 +71,7 @@ struct job {
     bb_stream_task task;
     bb_stream_partition parts;
     stage_shape shape;
-    int groups; // per operand
+    int groups; // groups per operand
 };
 
 /// Rows and operand of group `group`.
@@ -181,7 +181,7 @@ template <class S, class X> struct producer {
     const job &task_job;
     stage_control *control;
     unsigned char *stages;
-    bb_index first_row; // in the matrix
+    bb_index first_row; // first row in the matrix
     ring_place stage_place;
     tile_source next;
     int begin;     // first of its rows that is not yet in a stage

@@ -21,12 +21,12 @@ constexpr int most_staged = 2; // stages in the ring
 /// Sequence of the stages of a block, the same in all of its threads.
 template <class S> struct staged_walk {
     const job &task_job;
-    bb_index first_row; // in the matrix
+    bb_index first_row; // first row in the matrix
     bb_stream_run run;
     int tile;
     int begin;     // first of the group's rows that is not yet in a stage
     int index;     // number of the block's next fixed run
-    int turn;      // its next turn
+    int turn;      // next turn of the block
     bool is_there; // true if there is a stage
 
     __device__ __forceinline__ explicit staged_walk(const job &all)
