@@ -20,7 +20,7 @@ typedef struct operands {
     bb_tomography *problem;
     estimate *estimates; // [count]
     bb_index count;
-    bb_view vectors_view, weights_view; // of the low-rank part of Cmm
+    bb_view vectors_view, weights_view; // weights of the low-rank part of Cmm
     bb_matrix_source vectors, weights;
 } operands;
 
@@ -170,8 +170,8 @@ done:
     return status;
 }
 
-// Operators named on the command line. The last part: the problem and the estimates move into the
-// results, which own them until the file is written.
+// Part that dumps the operators named on the command line. It is the last part: the problem and the
+// estimates move into the results, which own them until the file is written.
 const bb_part bb_ao_dump_part = {
     .name = "operators",
     .run = run,

@@ -241,7 +241,7 @@ static const bb_output with_terms[] = {
 static const bb_output_table with_terms_outputs = {
     .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(with_terms)};
 
-// Attribute `definition` of every score: its residual.
+// Text of the attribute `definition` of every score; it describes the residual that is scored.
 static bb_status define_scores(const bb_ao_study *study, bb_results *results)
 {
     static const char *const scores[] = {
@@ -354,7 +354,7 @@ done:
     return status;
 }
 
-// Terms that the Strehl ratios include and omit, below the table and in the file.
+// Prints and stores the terms that the Strehl ratios include and omit.
 static bb_status publish_note(const bb_ao_study *study, bb_results *results)
 {
     const bb_error_terms_config *terms = &study->error_terms;

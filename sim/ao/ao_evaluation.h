@@ -15,7 +15,7 @@ enum { BB_AO_FRAME_TIMES = 3 };  ///< median, 99th percentile, maximum
 /// Results of a pipeline; NaN where it failed.
 typedef struct bb_ao_evaluation {
     bb_evaluation common;
-    /// pipeline that `r` was solved with: the study's, or the result of a search
+    /// pipeline that `r` was solved with: the study's pipeline, or the result of a search
     bb_factor_pipeline level;
     double **r; ///< [targets], each [m][n]. Shared reconstructor: the first only; mcao: r[0] is M
                 ///< [actuators][n]. Commands of each target's mirror [actuators][n] where `kind` is
@@ -26,19 +26,20 @@ typedef struct bb_ao_evaluation {
     double **seen;  ///< [targets], each [m][n]: D_t M with mcao (ao_mcao.h); NULL: use `r`
     bool shared;    ///< one reconstructor corrects all targets
     double *strehl; ///< [targets][wavelengths], by the study's `score`
-    double *shaken; ///< [targets][wavelengths] the same with the study's shake test
-    double *pairs;  ///< [targets][wavelengths] by pairs, without error terms; only with frames
-    /// [targets][wavelengths] by pairs, with error terms; only with frames
+    double *shaken; ///< [targets][wavelengths] Strehl ratios under the study's shake test
+    double *pairs;  ///< [targets][wavelengths] Strehl ratios by pairs, without error terms; only
+                    ///< with frames
+    /// [targets][wavelengths] Strehl ratios by pairs, with error terms; only with frames
     double *pairs_with_terms;
-    double *stationary;    ///< [targets][wavelengths] assuming a stationary residual, with error
-                           ///< terms; only with frames
+    double *stationary;    ///< [targets][wavelengths] Strehl ratios for a stationary residual, with
+                           ///< error terms; only with frames
     double *ensquared;     ///< [targets][wavelengths][boxes]
-    double *residual_m;    ///< [targets] with error terms
+    double *residual_m;    ///< [targets] rms of the residual, with error terms
     double *correctable_m; ///< [targets] rms of the residual of slopes alone
     double *trace_arcsec2; ///< [targets] trace of the residual covariance of slopes
     double *noise_m;       ///< [targets] rms from noise alone, for the reference; NaN for others
     double *width_mas;     ///< [targets][wavelengths] full width of the image at half maximum
-    double *frame_times_s; ///< [BB_AO_FRAME_TIMES] from a frame's release to its commands
+    double *frame_times_s; ///< [BB_AO_FRAME_TIMES] latencies from a frame's release to its commands
     double *psf; ///< [images][BB_AO_PSF_PIXELS][BB_AO_PSF_PIXELS], by target and wavelength
 } bb_ao_evaluation;
 
@@ -67,7 +68,7 @@ void bb_ao_evaluation_share(bb_ao_evaluation *evaluation, int correction,
 /// Reconstructor that corrects a target; NULL: none.
 const double *bb_ao_evaluation_reconstructor(const bb_ao_evaluation *evaluation, bb_index target);
 
-/// Whether a study reads its reconstructors again after scoring: for frames and for dumps.
+/// True if a study reads its reconstructors again after scoring, for frames or for dumps.
 bool bb_ao_evaluation_is_reused(const bb_ao_study *study, const char *dump);
 
 /// Strehl ratio of the first target and wavelength; NaN after a failure.

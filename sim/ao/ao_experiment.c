@@ -58,8 +58,8 @@ static const bb_part tiles = {
     .outputs = BB_OUTPUTS(&bb_factor_tiles_outputs),
 };
 
-// In order of execution. Scores come first, because they write the axes of /results; operators come
-// last, because they take over the problem.
+// Parts in order of execution. Scores come first, because they write the axes of /results;
+// operators come last, because they take over the problem.
 const bb_part *const bb_ao_parts[] = {
     &bb_ao_evaluation_part,
     &bb_ao_quantities_part,

@@ -74,8 +74,8 @@ static void measure_whole(const bb_ao_study *study, const bb_ao_config *physics,
     if (!scores_pairs(study)) {
         return;
     }
-    // Arrays F and z of the mirror alone, for its noise; those of a whole residual belong to its
-    // field.
+    // Memory of the arrays F and z of the mirror alone, for its noise; the arrays of a whole
+    // residual belong to its field.
     const double points = bb_whole_residual_points(&extent);
     const bb_need arrays = {.host_bytes = 2.0 * sizeof(double) * points * own};
     out->pairs = bb_need_in_turn(
@@ -145,8 +145,8 @@ done:
     return status;
 }
 
-// Right-hand sides: the first target's with ltao, the commands with mcao, else all targets. A star
-// of unknown tilt adds two.
+// Right-hand sides to solve: the first target's with ltao, the commands with mcao, else those of
+// all targets. A star of unknown tilt adds two.
 static bb_factor_extent measure_solves(const bb_ao_study *study, const bb_ao_extent *span)
 {
     const bb_guide_star_config *stars = study->guide_stars.items;

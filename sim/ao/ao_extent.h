@@ -21,12 +21,12 @@ typedef struct bb_ao_extent {
     double threads;
     bb_index gpus; ///< GPUs of this host that share scoring
     bb_ao_seeing seeing;
-    bb_residual_extent residual;    ///< one estimate of all targets
+    bb_residual_extent residual;    ///< extent of the residual of one estimate of all targets
     bb_frame_sampler_extent frames; ///< frames of monte_carlo
     bb_factor_extent solved;
     bb_need making, held; ///< tomographic problem: while it is built, and afterwards
-    bb_need cmm, ctm;     ///< one fill of the whole matrix
-    bb_need rating;       ///< scoring one estimate of all targets
+    bb_need cmm, ctm;     ///< need of one fill of the whole matrix
+    bb_need rating;       ///< need of scoring one estimate of all targets
     bb_need reading,
         read; ///< influence functions of mirrors: while their files are read, and afterwards
     double actuators;      ///< actuators with mcao, else 0
@@ -41,7 +41,7 @@ typedef struct bb_ao_extent {
     double products;      ///< rows of M Cmm M^T, in addition to the residuals; 0 without
     bb_need late;         ///< covariances of truth sensors after a delay
     double commands;      ///< actuators of the targets' own mirrors, where pipelines store commands
-    double most_commands; ///< largest number for one target
+    double most_commands; ///< largest number of actuators of one target
     double stored_rows;   ///< most rows of a stored operator: slopes of a truth sensor or actuators
                           ///< of its own mirror
     double projecting_s;  ///< part of `rating` that takes no time on a GPU
@@ -50,13 +50,13 @@ typedef struct bb_ao_extent {
     double processes;     ///< processes that share the distributed work
     bool one_by_one; ///< each pipeline is scored, and its estimates released, before the next one
                      ///< is solved
-    bool resident;   ///< as one_by_one, with estimates on a GPU until then
+    bool resident;   ///< as one_by_one, but estimates stay on a GPU until they are scored
     bb_ao_learn_planned learn;
     bb_night_planned night;
 } bb_ao_extent;
 
-/// Slopes of the guide stars' sensors: measurements of a study. Errors: BB_MEMORY, those of the
-/// pupil's file.
+/// Number of slopes of the guide stars' sensors, which are the measurements of a study. Errors:
+/// BB_MEMORY, those of the pupil's file.
 BB_CHECKED bb_status bb_ao_extent_slopes(const bb_ao_study *study, bb_index *out);
 
 /// Copies a study and resolves its `auto` keys: the device by problem size, and the tile of the

@@ -160,7 +160,7 @@ done:
     return status;
 }
 
-enum { MOST_PIXELS = 8192 }; // along an edge: 512 MiB in memory
+enum { MOST_PIXELS = 8192 }; // most points along an edge: 512 MiB in memory
 
 // Adds "'pupil' in 'mask.h5'", or the name of a FITS file alone.
 static bb_status label(const bb_pupil_config *config, bb_text *out)

@@ -20,11 +20,11 @@ BB_CHECKED bb_status bb_ao_input_influences(const bb_ao_study *study, bb_ao_conf
                                             bb_influence_cube **cubes);
 void bb_ao_input_influences_release(const bb_ao_study *study, bb_influence_cube **cubes);
 
-/// Need while reading, and of the values kept in `physics`. Times assume a disk of 200 MB/s.
+/// Need of reading the files, and of the values kept in `physics`. Times assume a disk of 200 MB/s.
 bb_need bb_ao_input_influences_need(const bb_ao_config *physics);
 bb_need bb_ao_input_influences_resident(const bb_ao_config *physics);
 
-/// Checks of the key that its table cannot express. Errors: BB_MEMORY.
+/// Checks the parts of the key that its table cannot express. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_input_influences_check(const bb_ao_study *study, const bb_config *config,
                                                   bb_problems *problems);
 

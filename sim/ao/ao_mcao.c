@@ -12,7 +12,7 @@ struct bb_ao_mcao {
     double *values; // B [actuators][n]
     bb_view view;
     bb_matrix_source source;
-    const bb_matrix_source *side; // for a factor problem
+    const bb_matrix_source *side; // right-hand side of a factor problem
 };
 
 bb_status bb_ao_mcao_create(const bb_tomography *problem, const bb_matrix_source *const *ctm,

@@ -9,15 +9,15 @@
 #define BB_SIM_AO_AO_MCAO_H
 
 #include "sim/ao/ao_evaluation.h"
-#include "sim/ao/ao_input.h" // for the rooms beside this one, too
+#include "sim/ao/ao_input.h" // also for the files that include this one
 #include "sim/pipelines/factor_problem.h"
 
 /// Right-hand side [actuators][n] of mcao for one turbulence profile.
 typedef struct bb_ao_mcao bb_ao_mcao;
 
-/// Computes the right-hand side from `ctm` [targets], covariances of the known profile. NULL where
-/// every target of `problem`, which must outlive it, has its own mirror. Errors: BB_MEMORY, the
-/// sources'.
+/// Computes the right-hand side from `ctm` [targets], covariances of the known profile. `*out` is
+/// NULL if every target of `problem` has its own mirror; `problem` must outlive the right-hand
+/// side. Errors: BB_MEMORY, the sources'.
 BB_CHECKED bb_status bb_ao_mcao_create(const bb_tomography *problem,
                                        const bb_matrix_source *const *ctm, bb_ao_mcao **out);
 void bb_ao_mcao_destroy(bb_ao_mcao **mcao);

@@ -13,20 +13,20 @@
 #include <math.h>
 #include <stdio.h>
 
-// `count` reconstructors of all targets, with their commands.
+// Need of `count` reconstructors of all targets, with their commands.
 static bb_need estimates_of(const bb_ao_extent *span, double count)
 {
     const double rows = span->resident ? 0.0 : span->estimated + span->projected_rows;
     return (bb_need){.host_bytes = sizeof(double) * count * (double)span->n * rows};
 }
 
-// `count` right-hand sides of mcao.
+// Need of `count` right-hand sides of mcao.
 static bb_need sides_of(const bb_ao_extent *span, double count)
 {
     return (bb_need){.host_bytes = sizeof(double) * count * (double)span->n * span->actuators};
 }
 
-// Applying the influence matrix to solved commands, for frames.
+// Need of applying the influence matrix to solved commands, for frames.
 static bb_need projection_of(const bb_ao_extent *span)
 {
     const double items = (double)span->n * span->projected_rows;
@@ -55,7 +55,7 @@ static double output_bytes(const bb_ao_study *study)
     return 8.0 * (double)study->pipelines.count * (image + by_target);
 }
 
-// Whether scores are computed on a GPU: if any pipeline is.
+// True if scores are computed on a GPU, which is the case if any pipeline computes on one.
 static bool scores_on_device(const bb_ao_study *study)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
@@ -189,7 +189,7 @@ done:
     return status;
 }
 
-// Scores of all pipelines, and of the reference's noise.
+// Need of the scores of all pipelines, and of the reference's noise.
 static bb_need scores_need(const bb_ao_study *study, const bb_ao_extent *span, double count)
 {
     const bool device = scores_on_device(study);
@@ -287,7 +287,7 @@ static double dump_bytes(const char *names, const bb_ao_extent *span, bb_index p
     return 8.0 * values;
 }
 
-// Whether no reconstructor of a study is copied to the host.
+// True if no reconstructor of a study is copied to the host.
 static bool stays_on_device(const bb_ao_study *study, const char *dump)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;

@@ -20,7 +20,7 @@ typedef struct bb_ao_work {
     bb_ao_config physics;     ///< with the pupil mask and influence functions
     bb_tomography *problem;
     bb_factor_problem factor_problem;
-    bb_ao_storage storage;         ///< of estimates
+    bb_ao_storage storage;         ///< storage of estimates
     bb_ao_scoring scoring;         ///< scoring of estimates
     bb_ao_evaluation *evaluations; ///< [pipelines of the study]
     bool on_device;                ///< some pipeline computes on a GPU

@@ -271,7 +271,7 @@ done:
     return status;
 }
 
-// Frames of `monte_carlo`. Needs the axes of /results.
+// Part that runs the frames of `monte_carlo`. The axes of /results must exist.
 const bb_part bb_ao_sampling_part = {
     .name = "frames",
     .wanted = wanted,

@@ -34,16 +34,17 @@ static bool has_finite_tilts(const bb_tomography *problem)
     return finite;
 }
 
-// Opens the GPU scorer. It is open from the start, so that its projections have the same bits at
-// any time.
+// Opens the GPU scorer. The scorer is opened at the start, so that its projections have the same
+// bits at any time.
 static bb_status open_scorer(bb_ao_scoring *self, double reserve_bytes)
 {
     bb_status status = BB_OK;
     const bb_tomography *problem = self->problem;
     const bb_low_rank part = {problem->tilts.columns, problem->tilts.vectors,
                               problem->tilts.variance};
-    // The factored matrix, so that its panels are filled once for both. With an infinite tilt
-    // variance, Cmm with all tilts instead: a score leaves infinite weights out.
+    // Matrix of the scores: the factored matrix, so that its panels are filled once for both. With
+    // an infinite tilt variance it is Cmm with all tilts instead, because a score leaves infinite
+    // weights out.
     const bool shares = has_finite_tilts(problem);
     BB_TRY(bb_factor_device_scorer_open(
         self->study->solver.common.gpus, shares ? problem->cmm_core : problem->cmm,
@@ -139,8 +140,8 @@ static bb_status set_estimate(bb_ao_scoring *self, const estimate *item, bb_whol
                : BB_OK;
 }
 
-// Computes both scores, whatever the study's `score`, for comparison with frames. A failure here is
-// not one of the study.
+// Computes both scores, whatever the study's `score`, for comparison with frames. A failure of
+// these scores does not fail the study.
 static bb_status rate_for_frames(bb_ao_scoring *self, const estimate *item,
                                  const bb_residual_task *task)
 {
@@ -241,7 +242,8 @@ done:
     return status;
 }
 
-// Whether a GPU projects residuals of slopes onto commands: if no other term is added to them.
+// True if a GPU projects residuals of slopes onto commands, which requires that no other term is
+// added to them.
 static bool projects(const bb_ao_scoring *self, const bb_ao_evaluation *evaluation)
 {
     const bb_factor_pipeline *level = &evaluation->level;
@@ -383,8 +385,8 @@ done:
     return status;
 }
 
-// Computes the Strehl ratios of the shake test, if the residual has been scored. A failure here is
-// not one of the study.
+// Computes the Strehl ratios of the shake test, if the residual has been scored. A failure of these
+// scores does not fail the study.
 static bb_status rate_shaken(bb_ao_scoring *self, const estimate *item,
                              const bb_residual_task *task)
 {
@@ -456,7 +458,7 @@ done:
 
 // Selection of the scores to compute.
 typedef struct selection {
-    bb_index targets, wavelengths; // first ones only
+    bb_index targets, wavelengths; // number of first targets and wavelengths to score
     // truths at another time, for scores of the correctable residual; NULL: the problem's
     const bb_ao_late *late;
     double *const *whole; // [evaluations] scores of the whole residual at that time

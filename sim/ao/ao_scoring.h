@@ -45,9 +45,9 @@ void bb_ao_scoring_release(bb_ao_scoring *self);
 BB_CHECKED bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
                                        bb_index count);
 
-/// Strehl ratios only, with the same bits as bb_ao_scoring_run: for the first `targets` and
-/// `wavelengths` of each evaluation, into out[evaluation] [targets of the study][wavelengths of the
-/// study]; NaN elsewhere and after a failure. Errors: as there.
+/// Computes Strehl ratios only, with the same bits as bb_ao_scoring_run, for the first `targets`
+/// and `wavelengths` of each evaluation, into out[evaluation] [targets of the study][wavelengths of
+/// the study]; NaN elsewhere and after a failure. Errors: as there.
 BB_CHECKED bb_status bb_ao_scoring_strehls(bb_ao_scoring *self,
                                            bb_ao_evaluation *const *evaluations, bb_index count,
                                            bb_index targets, bb_index wavelengths,

@@ -48,7 +48,7 @@ done:
     return status;
 }
 
-// Whether the reference has a Strehl ratio to compare with; if not, sets the outcome.
+// True if the reference has a Strehl ratio to compare with; if not, sets the outcome.
 static bool has_reference(const bb_ao_solve *run, bb_outcome *outcome)
 {
     const bool known = !isnan(bb_ao_evaluation_headline(reference_of(run)));

@@ -20,7 +20,8 @@
 #include <stdint.h>
 #include <string.h>
 
-// Next unlisted pipeline that has the same solve as pipeline `like` (-1: any); -1: none.
+// Next pipeline that is not listed yet and has the same solve as pipeline `like` (-1: any solve);
+// -1 if there is none.
 static bb_index find_unlisted(const bb_ao_solve *run, const bool *listed, bb_index like)
 {
     const bb_factor_pipeline *pipelines = run->pipelines;

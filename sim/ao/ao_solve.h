@@ -24,7 +24,7 @@ typedef struct bb_ao_solve {
     bb_index scored;    ///< number of pipelines scored and drawn, in that order
     bool *warm;         ///< [pipeline_count] results found in the cache
     bool keeps;         ///< reconstructors are kept, because they are read after all scores
-    double *tile_norms; ///< of Cmm, NULL until a search needs them
+    double *tile_norms; ///< norms of the tiles of Cmm, NULL until a search needs them
     bb_side_thread *warming;
     atomic_bool awaited; ///< set when the starting thread waits
     bb_index warmed;     ///< number of pipelines warmed, in that order
@@ -46,9 +46,9 @@ void bb_ao_solve_await(bb_ao_solve *run);
 bb_pipeline_state bb_ao_solve_state(bb_ao_work *work, const bb_index *order);
 
 /// Solves, scores and draws every pipeline. With checkpoints, each pipeline is scored before the
-/// next, so that it can be saved. So it is on a device and over processes, where filling Cmm is
-/// cheap and estimates would only occupy memory. Otherwise all share one pass over Cmm, except the
-/// reference of a search. Errors: those of its steps.
+/// next, so that it can be saved. On a device and over several processes, pipelines are also scored
+/// one by one, because filling Cmm is cheap there and estimates would only occupy memory. Otherwise
+/// all share one pass over Cmm, except the reference of a search. Errors: those of its steps.
 BB_CHECKED bb_status bb_ao_solve_all(bb_ao_solve *run, const bb_run_options *options);
 
 /// Searches the arithmetic of a pipeline within max_loss, a bound on the loss of Strehl ratio. The
@@ -64,7 +64,7 @@ BB_CHECKED bb_status bb_ao_solve_find_arithmetic(bb_ao_solve *run, bb_index pipe
 /// bb_storage_search_run_factor, bb_ao_storage_round and bb_ao_scoring_strehls.
 BB_CHECKED bb_status bb_ao_solve_find_storage(bb_ao_solve *run, bb_index pipeline);
 
-/// Also releases the evaluations and trials of `work`.
+/// Releases the contents of `work`, including its evaluations and trials.
 void bb_ao_solve_release(bb_ao_solve *run);
 
 #endif

@@ -50,7 +50,7 @@ BB_CHECKED bb_status bb_ao_storage_solve(bb_ao_storage *self,
                                          const bb_factor_pipeline *pipeline, int correction,
                                          bb_ao_evaluation *evaluation);
 
-/// Solves likewise, or copies the cached solution of a pipeline with the same solve
+/// Solves like bb_ao_storage_solve, or copies the cached solution of a pipeline with the same solve
 /// (bb_factor_pipeline_solves_alike), with the same bits and times. `keeps`: cache this solution
 /// for a later pipeline. Draw 0 of one problem only. Errors: likewise.
 BB_CHECKED bb_status bb_ao_storage_solve_once(bb_ao_storage *self,
@@ -69,7 +69,7 @@ BB_CHECKED bb_status bb_ao_storage_copy(const bb_tomography *problem,
 BB_CHECKED bb_status bb_ao_storage_apply(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
                                          bb_index draw, bb_ao_evaluation *evaluation);
 
-/// The same for estimates that are commands already where those are stored
+/// Rounds as above, for estimates that are commands already where a pipeline stores commands
 /// (bb_ao_commands_replace_estimates).
 BB_CHECKED bb_status bb_ao_storage_round(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
                                          bb_index draw, bb_ao_evaluation *evaluation);

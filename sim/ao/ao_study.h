@@ -15,15 +15,15 @@
 /// Keys of `solver:`.
 typedef struct bb_ao_solver_config {
     bb_factor_solver_config common;
-    int lgs_tilt; ///< bb_lgs_tilt of physics/ao/tomography.h
+    int lgs_tilt; ///< bb_lgs_tilt (physics/ao/tomography.h)
 } bb_ao_solver_config;
 
 /// Assignment of reconstructors to targets.
 typedef enum bb_ao_correction {
-    BB_AO_CORRECTION_MOAO, ///< each target by its own
-    BB_AO_CORRECTION_LTAO, ///< all by that of the first
-    BB_AO_CORRECTION_GLAO, ///< all by the mean of all
-    BB_AO_CORRECTION_MCAO, ///< all by mirrors at several heights
+    BB_AO_CORRECTION_MOAO, ///< each target by its own reconstructor
+    BB_AO_CORRECTION_LTAO, ///< all targets by the reconstructor of the first
+    BB_AO_CORRECTION_GLAO, ///< all targets by the mean of all reconstructors
+    BB_AO_CORRECTION_MCAO, ///< all targets by mirrors at several heights
 } bb_ao_correction;
 
 extern const char *const bb_ao_correction_names[]; ///< NULL-terminated, by bb_ao_correction
@@ -37,12 +37,12 @@ typedef struct bb_ao_study {
     bb_atmosphere_config atmosphere;
     bb_sensors_config sensors;
     bb_mirror_config mirror;
-    bb_list mirrors;          ///< of bb_conjugate_config
+    bb_list mirrors;          ///< list of bb_conjugate_config
     double mirrors_condition; ///< largest over smallest retained singular value
-    bb_list guide_stars;      ///< of bb_guide_star_config
-    bb_list targets;          ///< of bb_target_config
-    bb_list wavelengths_um;   ///< of double
-    bb_list ensquared_mas;    ///< of double: widths of boxes
+    bb_list guide_stars;      ///< list of bb_guide_star_config
+    bb_list targets;          ///< list of bb_target_config
+    bb_list wavelengths_um;   ///< list of double
+    bb_list ensquared_mas;    ///< list of double: widths of boxes
     int correction;           ///< bb_ao_correction
     int score;                ///< bb_score
     int images;               ///< bb_ao_images
@@ -57,7 +57,7 @@ typedef struct bb_ao_study {
     bb_frame_times_config frame_times;
     bb_ao_realtime_config realtime;
     bb_machine_price_config machine;
-    bb_list pipelines; ///< of bb_factor_pipeline
+    bb_list pipelines; ///< list of bb_factor_pipeline
 } bb_ao_study;
 
 extern const bb_schema bb_ao_study_schema;
@@ -65,7 +65,7 @@ extern const bb_schema bb_ao_study_schema;
 /// Small study with every required key, for `bitbudget new`.
 extern const char bb_ao_study_starter[];
 
-/// Whether a study is also scored by frames, independent or in time. Frames need the
+/// True if a study is also scored by frames, which are independent or in time. Frames need the
 /// reconstructors, and scores by pairs for comparison.
 bool bb_ao_study_frames(const bb_ao_study *study);
 

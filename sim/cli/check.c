@@ -29,8 +29,8 @@ done:
     return status;
 }
 
-// Describes a shortage of memory on this machine; require_memory() reports one of --machine as an
-// error.
+// Describes a shortage of memory on this machine. A shortage on the machine of --machine is an
+// error, which require_memory() reports.
 static bb_status find_shortage(const bb_options *options, const bb_plan *plan,
                                char shortage[BB_PLAN_LINE])
 {

@@ -82,7 +82,8 @@ static bool has_help_option(const char *argument, const char *brief, const char 
     return strcmp(argument, brief) == 0 || strcmp(argument, full) == 0;
 }
 
-// True if all output was written. A closed pipe counts as written: its reader may stop early.
+// True if all output was written. Output to a closed pipe counts as written, because its reader may
+// stop early.
 static bool is_output_written(void)
 {
     if (fflush(stdout) == 0 && ferror(stdout) == 0) {
@@ -124,7 +125,8 @@ static int report_status(const char *program, bb_status status, const bb_options
         status = bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to standard output: %s",
                                strerror(errno));
     }
-    if (status != BB_OK && status != BB_DIFFERENT) { // the answer of `diff`, already printed
+    if (status != BB_OK && status != BB_DIFFERENT) { // the answer of `diff` has already been
+                                                     // printed
         const char *job = bb_log_job();
         bb_log_clear();
         (void)fprintf(stderr, "%s: %s%s%s%s\n", program, name_process(), bb_status_message(),

@@ -14,7 +14,7 @@
 /// stderr, results to stdout.
 int bb_command_main(int argument_count, char **arguments, const bb_experiment_table *experiments);
 
-/// Same for a program with a single command, which has the command's name.
+/// Runs the command line of a program with a single command, which has the command's name.
 int bb_command_program(int argument_count, char **arguments, const bb_command *command);
 
 /// Loads the configuration given by the operands "CONFIG [key=value ...]", with --device as an
@@ -24,7 +24,8 @@ BB_CHECKED bb_status bb_command_load(const bb_options *options,
                                      const bb_experiment_table *experiments,
                                      bb_status (*begin)(const char *device), bb_config **out);
 
-/// Same, with the text of the configuration given instead of the file of the first operand.
+/// Loads a configuration as above, with the text of the configuration given instead of the file of
+/// the first operand.
 BB_CHECKED bb_status bb_command_load_text(const bb_options *options,
                                           const bb_experiment_table *experiments,
                                           bb_status (*begin)(const char *device),

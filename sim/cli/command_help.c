@@ -94,7 +94,7 @@ done:
     return status;
 }
 
-// "-o, --output FILE".
+// Writes the forms of an option: "-o, --output FILE".
 static bb_status write_form(const bb_option *option, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -282,7 +282,7 @@ done:
     return status;
 }
 
-// "number in [0, 1], m; default 0.5".
+// Writes the rule of a key: "number in [0, 1], m; default 0.5".
 static bb_status write_rule(const bb_key *key, bb_text *out)
 {
     bb_status status = BB_OK;

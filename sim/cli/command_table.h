@@ -42,8 +42,8 @@ typedef struct bb_command {
     const char *text;  ///< paragraphs
     bb_command_words words[BB_COMMAND_WORDS];
     bb_experiment_text by_experiment; ///< lines after the text, or NULL
-    bool is_collective; ///< run by all processes of a team (core/team.h); other commands by the
-                        ///< first alone
+    bool is_collective; ///< True: all processes of a team (core/team.h) run the command; false:
+                        ///< only the first
 } bb_command;
 
 /// All commands, in the order of the list; returns their number.

@@ -74,7 +74,7 @@ static void release_words(vocabulary *words)
     bb_text_release(&words->keys);
 }
 
-// Candidates of the first operand of a command.
+// Adds the candidates of the first operand of a command.
 static bb_status add_first(const bb_command *command, const vocabulary *words, bb_text *out)
 {
     bb_status status = BB_OK;

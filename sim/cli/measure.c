@@ -21,7 +21,7 @@ typedef struct measurement {
     bb_status (*run)(const void *study, bb_results *results, bb_text *table); // NULL: not available
     // reason why this build lacks a measurement of other builds; NULL: no build has it
     const char *absent;
-    // The same for a stream; NULL: `run` measures.
+    // function for a stream; NULL: `run` measures
     bb_status (*live)(const void *study, const bb_live_options *options, bb_results *results,
                       bb_text *table);
 } measurement;

@@ -24,7 +24,7 @@ done:
     return status;
 }
 
-// "1.5 s", "4 min", "2.5 h".
+// Writes a duration: "1.5 s", "4 min", "2.5 h".
 static void write_time(double seconds, char out[16])
 {
     if (isnan(seconds)) {
@@ -38,8 +38,8 @@ static void write_time(double seconds, char out[16])
     }
 }
 
-// Prints memory and time of one run as `check` estimates them; for the plan of a sweep, those of
-// one run of its study.
+// Prints memory and time of one run as `check` estimates them. For the plan of a sweep these are
+// the values of one run of its study.
 static bb_status list_plan(const bb_experiment_table *experiments, const bb_config_base *base,
                            const char *name, bool sweeps, const bb_run_options *run)
 {

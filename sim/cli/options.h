@@ -59,8 +59,8 @@ typedef struct bb_option_words {
     bb_index count;
 } bb_option_words;
 
-/// Options of commands that show results. In this and the next structs, an option that is not given
-/// leaves a text NULL, a count 0 and a number NaN.
+/// Options of commands that show results. In this struct and the following ones, an option that is
+/// not given leaves a text NULL, a count 0 and a number NaN.
 typedef struct bb_show_options {
     bool full;
     const char *columns; ///< comma-separated names

@@ -35,7 +35,7 @@ typedef struct request {
     bb_answer_question question;
 } request;
 
-// Data shown, one source for each file.
+// Results to show, with one source for each file.
 typedef struct exhibit {
     bb_grid_source *sources; // [count]
     bb_results **results;    // [count]

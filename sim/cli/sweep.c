@@ -27,8 +27,8 @@
 
 enum { PLANNING_SECONDS = 3600, PATH_BYTES = 4096 };
 
-// Planning in a separate process: a study may query devices, and workers started later could not
-// use a GPU initialised by this process.
+// Runs the planning in a separate process, because a study may query devices, and workers started
+// later could not use a GPU initialised by this process.
 typedef struct planning {
     const bb_experiment_table *experiments;
     bb_sweep_plan_request request;
@@ -495,7 +495,7 @@ done:
     return status;
 }
 
-// Action of a planned sweep in the folder of the second operand.
+// Action on a planned sweep, whose folder is the second operand.
 typedef struct verb {
     const char *name;
     bb_status (*act)(const bb_options *options, const bb_sweep_plan *plan);

@@ -207,10 +207,10 @@ typedef struct work {
     const bb_slot_table *table;
     bb_config *config;
     bb_run_options run;
-    char *path; // of the study to write
+    char *path; // path of the study to write
     void *trials;
     double tolerance;
-    bb_index draws; // 1 for measured frames
+    bb_index draws; // number of draws: 1 for measured frames
     bb_search search;
     bb_search_slots slots;
     bb_slot_score drawn;  // score of the last computed draw
@@ -218,7 +218,7 @@ typedef struct work {
     bb_text text;         // text of the study
     char *wisdom;         // tuning cache named by the study; NULL: none
     site_list sites;
-    bool has_warned; // a run has printed warnings: the following ones would repeat them
+    bool has_warned; // warnings have been printed in one run; later runs would repeat them
 } work;
 
 static void finish(work *self)
@@ -443,7 +443,7 @@ done:
     return status;
 }
 
-// Evaluates a whole run; if draws differ, with another seed than the search.
+// Evaluates a whole run. If draws differ, the run uses another seed than the search.
 static bb_status evaluate_whole(void *context, const void *state, bb_index draw, double *loss)
 {
     bb_status status = BB_OK;

@@ -145,8 +145,8 @@ static bb_status skip(bb_tune_work *self, const char *type, const char *why)
                        why);
 }
 
-// True if the data fit. They are on the host, then copied to the device, which may be the host, and
-// some are needed twice.
+// True if the data fit into memory. They are created on the host and copied to the device, which
+// may be the host, and some are needed twice.
 static bool has_room(const bb_tune_work *self, double bytes)
 {
     const bb_device_report *report = &self->key.report;
@@ -163,7 +163,8 @@ bool bb_tune_work_is_processor(const bb_tune_work *self)
            strncmp(self->key.report.architecture, "cpu", 3) == 0;
 }
 
-// Number of variants considered after this run, including those of an earlier complete run.
+// Number of variants that have been considered after this run, including the variants of an earlier
+// complete run.
 static void count_candidates(const bb_tuning *tuning, const bb_wisdom_record *known,
                              bool is_complete, bb_index out[2])
 {

@@ -67,7 +67,7 @@ static bb_index as_integer(double bound)
     return bound <= (double)PTRDIFF_MIN ? PTRDIFF_MIN : (bb_index)bound;
 }
 
-// Compares integers: above 2^53, neighbouring integers convert to the same double.
+// Compares as integers, because neighbouring integers above 2^53 convert to the same double.
 static bool integer_within(const bb_key *key, bb_index value)
 {
     if (key->minimum == 0.0 && key->maximum == 0.0) {

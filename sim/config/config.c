@@ -21,7 +21,7 @@ struct bb_config_base {
     bb_record_tables tables;
     bb_node *tree;
     const bb_schema *schema;
-    bb_text name; // of the main file, for messages
+    bb_text name; // name of the main file, for messages
 };
 
 struct bb_config {
@@ -174,7 +174,7 @@ done:
     return status;
 }
 
-// `judge`: problems make the call fail.
+// Reads and merges the files of a request. With `judge`, problems make the call fail.
 static bb_status read_as(const bb_config_request *request, bool judge, bb_problems *problems,
                          bb_config_base **out)
 {

@@ -48,7 +48,7 @@ void bb_config_destroy(bb_config **config);
 /// overrides, without reading a file.
 typedef struct bb_config_base bb_config_base;
 
-/// Reads and merges; nothing is bound. Errors and ownership as bb_config_load.
+/// Reads and merges; nothing is bound. Errors and ownership as for bb_config_load.
 BB_CHECKED bb_status bb_config_base_read(const bb_config_request *request, bb_problems *problems,
                                          bb_config_base **out);
 void bb_config_base_destroy(bb_config_base **base);
@@ -76,8 +76,8 @@ const bb_schema *bb_config_schema(const bb_config *config);
 bb_index bb_config_file_count(const bb_config *config);
 bb_config_file bb_config_file_at(const bb_config *config, bb_index file);
 
-/// Table of records (record_table.h): name as joined, text as read, and digest of its bytes. Tables
-/// named by files come first, then those named by overrides.
+/// Table of records that was read (record_table.h): name as joined, text as read, and digest of its
+/// bytes. Tables named by files come first, then those named by overrides.
 typedef struct bb_config_table {
     const char *name, *text, *digest;
 } bb_config_table;

@@ -68,7 +68,7 @@ done:
     return status;
 }
 
-// Name of a record, or NULL.
+// Text of the `name` of a record, or NULL.
 static const char *name_of(const bb_node *record)
 {
     const bb_node *name = bb_node_member(record, "name");

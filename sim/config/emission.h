@@ -21,7 +21,8 @@ bool bb_emission_is_unset(const bb_key *key, const void *object);
 /// Writes a line for each key: path, kind, unit, range or words, default and meaning, in columns.
 BB_CHECKED bb_status bb_emission_list(const bb_schema *schema, bb_text *out);
 
-/// Same as Markdown tables under headings: `name` of the experiment, and each of its groups.
+/// Writes the same list as Markdown tables under headings: `name` of the experiment, and each of
+/// its groups.
 BB_CHECKED bb_status bb_emission_list_markdown(const char *name, const bb_schema *schema,
                                                bb_text *out);
 

@@ -273,7 +273,7 @@ done:
     return status;
 }
 
-// Number of files between a node's file and the main file; none for a node of another origin.
+// Number of files between a node's file and the main file; 0 for a node of another origin.
 static bb_index depth_of(const bb_node *node, const bb_layers *layers)
 {
     bb_index depth = 0;

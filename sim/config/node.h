@@ -25,7 +25,7 @@ typedef struct bb_node bb_node;
 struct bb_node {
     bb_node_kind kind;
     bb_place place, end; ///< first character, and one past the last
-    bool flow;           ///< lists and maps: written in brackets
+    bool flow;           ///< list or map that is written in brackets
     const char *text;    ///< scalars
     bool quoted;         ///< scalars: in quotes or as a block, therefore always a text
     const char *key;     ///< members of maps
@@ -86,7 +86,7 @@ const bb_node *bb_node_nearest(const bb_node *root, const char *path);
 /// folder for an override. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_node_path(bb_arena *arena, const bb_node *text, const char **out);
 
-/// "a text", "a list", "a map" for messages.
+/// Describes a node in messages: "a text", "a list", "a map".
 const char *bb_node_kind_name(bb_node_kind kind);
 
 #endif

@@ -63,7 +63,7 @@ done:
     return status;
 }
 
-// Appends the records generated from one record to `out`.
+// Appends the records that one record generates to `out`.
 static bb_status spread_record(spreading *work, const bb_key *key, bb_node *record,
                                const bb_node *group, bb_node *out)
 {

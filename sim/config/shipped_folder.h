@@ -24,14 +24,14 @@ bool bb_shipped_folder_is_file(const char *path);
 BB_CHECKED bb_status bb_shipped_folder_first(const char *folder, const char *name,
                                              const char *const *endings, char **out);
 
-/// Same in folder `inner` of both folders, or of the share folder alone; NULL for a name that
-/// starts with '/' or '.', which refers to the user's files only.
+/// Searches folder `inner` of both folders, or of the share folder alone, in the same way. `*out`
+/// is NULL for a name that starts with '/' or '.', which refers to the user's files only.
 BB_CHECKED bb_status bb_shipped_folder_search(const char *name, const char *inner,
                                               const char *const *endings, bool only_share,
                                               char **out);
 
-/// The user's file of that name, else the shipped one, else the name unchanged, so that opening it
-/// reports the reason.
+/// Path of the user's file of that name, else of the shipped one, else the name unchanged, so that
+/// opening it reports the reason.
 BB_CHECKED bb_status bb_shipped_folder_find_file(const char *name, const char *inner,
                                                  const char *const *endings, char **out);
 

@@ -109,7 +109,7 @@ static double true_strength(const bb_atmosphere *atmosphere, double height_m)
 typedef struct learned {
     bb_learned_profile profile; // borrowed arrays
     const double *truth;        // [layers]
-    double r0_m, outer_scale_m; // of the atmosphere
+    double r0_m, outer_scale_m; // layers of the atmosphere
 } learned;
 
 static const char title[] = "/learn, ao with a `learn.source`";
@@ -215,13 +215,13 @@ static const uint64_t first_frame = (uint64_t)1 << 32;
 struct bb_ao_learning {
     const bb_ao_study *study;
     const bb_tomography *truth;
-    bb_factor_problem known; // with the true profile
+    bb_factor_problem known; // problem with the true profile
     bb_learned_profile profile;
     bb_learned_profile numbers; // copy without the arrays, for checkpoints
     bool applied;
     bb_layer_config *layers; // [profile.layer_count]
     bb_atmosphere_config atmosphere;
-    bb_ao_config physics; // with the learned atmosphere
+    bb_ao_config physics; // configuration with the learned atmosphere
     bb_error_terms_config terms;
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [targets]
@@ -339,7 +339,7 @@ done:
     return status;
 }
 
-// Arrays of a profile; readers and writers use the same list.
+// Lists the arrays of a profile, for readers and writers.
 static bb_index list_arrays(const bb_learned_profile *profile, bb_store_piece *pieces)
 {
     const bb_index layers = profile->layer_count * (bb_index)sizeof(double);
@@ -393,13 +393,14 @@ static bb_status read_profile(const bb_ao_learn_config *learn, const bb_tomograp
     BB_TRY(BB_ALLOCATE(numbers.sensor_count, &out->noise_arcsec2));
     BB_TRY(BB_ALLOCATE(numbers.sensor_count, &out->tilt_arcsec2));
     const bb_index count = list_arrays(out, arrays);
-    BB_TRY(bb_store_read_list(checkpoint, arrays, count)); // into the arrays allocated above
+    BB_TRY(bb_store_read_list(checkpoint, arrays, count)); // destination: the arrays allocated
+                                                           // above
 done:
     return status;
 }
 
-// Creates the tomography of the learned profile. Of the error terms it includes only turbulence
-// that truth sensors do not measure; the others belong to the score.
+// Creates the tomography of the learned profile. Its only error term is turbulence that truth
+// sensors do not measure; the score includes the others.
 static bb_status create_problem(const bb_ao_config *physics, bb_ao_learning *l)
 {
     bb_status status = BB_OK;

@@ -11,9 +11,9 @@
 #include "sim/ao/ao_study.h"
 #include "sim/output/checkpoint.h"
 
-/// Plan of the learning; all 0 without it.
+/// Plan of the learning; all members are 0 without it.
 typedef struct bb_ao_learn_planned {
-    double layers;     ///< number fitted
+    double layers;     ///< number of layers fitted
     double trials;     ///< outer scales tried; the layers are computed for each
     bool solves_again; ///< learn.apply: the reference is solved and scored with the true profile,
                        ///< too

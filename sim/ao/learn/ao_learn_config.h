@@ -17,9 +17,11 @@ typedef enum bb_ao_learn_source {
 typedef struct bb_ao_learn_config {
     int source;                  ///< bb_ao_learn_source
     bb_matrix_place covariance;  ///< n x n slopes, arcsec^2
-    bb_list heights_m;           ///< of double, at zenith; empty: those of the atmosphere
+    bb_list heights_m;           ///< list of double, heights at zenith; empty: heights of the
+                                 ///< atmosphere
     bb_index frames;             ///< number of frames
-    bb_list outer_scale_range_m; ///< of double, two; empty: that of the atmosphere, taken as known
+    bb_list outer_scale_range_m; ///< list of double, two bounds; empty: outer scale of the
+                                 ///< atmosphere, taken as known
     double separation;
     bool apply;
 } bb_ao_learn_config;

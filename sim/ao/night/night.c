@@ -77,8 +77,8 @@ done:
     return status;
 }
 
-// Need of stored commands and narrow sums in a pass: their truth covariance, and slopes drawn from
-// a factor of the sample's Cmm.
+// Need of the stored commands and narrow sums in a pass: the truth covariance of the commands, and
+// slopes drawn from a factor of the sample's Cmm.
 static bb_need storage_need(const bb_ao_study *study, const bb_pupil *pupil, bb_index lenslets,
                             const bb_factor_extent *solved, double rows)
 {
@@ -710,8 +710,8 @@ done:
     return status;
 }
 
-// The night with the study's pipelines, whose evaluations give the method, the device and the time
-// of a solve.
+// Part that runs the night with the study's pipelines, whose evaluations give the method, the
+// device and the time of a solve.
 const bb_part bb_night_part = {
     .name = "night",
     .wanted = wanted,

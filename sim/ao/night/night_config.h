@@ -12,8 +12,8 @@
 typedef enum bb_night_source {
     BB_NIGHT_OFF,
     BB_NIGHT_WALK,  ///< the study's atmosphere, with strengths as random walks
-    BB_NIGHT_DRIFT, ///< from one built-in profile to another
-    BB_NIGHT_FILE,  ///< from rows of a table
+    BB_NIGHT_DRIFT, ///< a transition from one built-in profile to another
+    BB_NIGHT_FILE,  ///< rows of a table
 } bb_night_source;
 
 /// Profile used for a reconstructor, in the order of bb_night_policy_names.
@@ -36,25 +36,25 @@ typedef enum bb_night_mean {
 typedef struct bb_night_layer_config {
     double time_s, height_m, strength;
     double wind_m_per_s;  ///< NaN: unknown
-    double outer_scale_m; ///< NaN: that of the atmosphere
+    double outer_scale_m; ///< NaN: outer scale of the atmosphere
 } bb_night_layer_config;
 
 typedef struct bb_night_config {
     int source;               ///< bb_night_source
     int first_profile;        ///< bb_profile, or -1
     int last_profile;         ///< bb_profile, or -1
-    bb_list layers;           ///< of bb_night_layer_config
-    double walk_deviation;    ///< of ln strength
+    bb_list layers;           ///< list of bb_night_layer_config
+    double walk_deviation;    ///< deviation of ln strength
     double walk_minutes;      ///< correlation time
-    double hours;             ///< of the night
+    double hours;             ///< duration of the night
     double sample_minutes;    ///< interval of profiles and of scores
     double scored_hours;      ///< final hours to score; NaN: all
     double cadence_minutes;   ///< interval of reconstructor updates; NaN: every sample
-    bb_list latency_s;        ///< of double: none, one, or one for each pipeline
-    bb_list policies;         ///< of int: bb_night_policy
+    bb_list latency_s;        ///< list of double: none, one, or one for each pipeline
+    bb_list policies;         ///< list of int: bb_night_policy
     int mean;                 ///< bb_night_mean
     double shrink_minutes;    ///< decay time of the weight of a profile; NaN: walk_minutes
-    bb_list ages_minutes;     ///< of double
+    bb_list ages_minutes;     ///< list of double
     bb_index learning_frames; ///< 0: strengths are exact
 } bb_night_config;
 

@@ -76,7 +76,7 @@ static bb_night_recipe make_recipe(const bb_night_config *night, bb_night_policy
     return recipe;
 }
 
-// Time of the data behind the last reconstructor at the cadence.
+// Time of the data that the last reconstructor at the cadence was computed from.
 static int64_t last_data_us(const bb_night_config *night, int64_t time_us, double latency_s)
 {
     const int64_t cadence_us = whole_us(bb_night_config_cadence_s(night));

@@ -20,7 +20,7 @@
 /// Profile that a reconstructor is computed from.
 typedef struct bb_night_recipe {
     int64_t data_us; ///< time of the data
-    double trust;    ///< weight of the snapshot relative to the mean
+    double trust;    ///< weight of the snapshot; the mean has the remaining weight
     bool is_known;   ///< without learning errors
 } bb_night_recipe;
 

@@ -300,7 +300,7 @@ done:
 // us, an H200 adds an overhead of 15 us to its product (performance.md, 8.5).
 static const double least_values = 1e6;
 
-// With `auto` the CPU for small matrices, unless several GPUs share them.
+// With `auto`, selects the CPU for small matrices, unless several GPUs share them.
 static int device_by_size(const bb_ao_study *study, double values)
 {
     return bb_device_choice_by_size(study->common.device,

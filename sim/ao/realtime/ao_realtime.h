@@ -18,7 +18,7 @@
 #include "sim/run/experiment.h"
 #include "sim/run/part.h"
 
-/// Stages of a record: those of bb_command_stage, then the remaining host time.
+/// Stages of a record: the stages of bb_command_stage, then the remaining host time.
 enum { BB_FRAME_HOST = BB_COMMAND_STAGES, BB_FRAME_STAGES };
 
 /// Compares the commands of a loop with fp64 (bb_frame_loop_compare), then runs and measures its
@@ -52,9 +52,8 @@ BB_CHECKED bb_status bb_ao_realtime_report(const bb_frame_loop *loop,
 bb_device_kind bb_ao_realtime_device(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
                                      double values);
 
-/// Need of `bitbudget realtime`: the matrices, their computation, where `solving` is a run of the
-/// study, and the loop, on the device that would run it. `replayed` is the number of frames in a
-/// file of slopes, 0: random slopes.
+/// Need of `bitbudget realtime` on the device that would run it: the matrices, their computation
+/// (where `solving` is a run of the study), and the loop.
 bb_need bb_ao_realtime_need(const bb_ao_study *study, const bb_ao_extent *extent, bb_index replayed,
                             bb_need solving);
 

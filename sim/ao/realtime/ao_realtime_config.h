@@ -33,9 +33,9 @@ typedef struct bb_telemetry_config {
 } bb_telemetry_config;
 
 typedef struct bb_ao_realtime_config {
-    const char *pipeline; ///< NULL: the first that stores its reconstructor
-    double rate_hz;       ///< of releases; 0: back to back
-    int clock;            ///< bb_frame_clock, of releases and latencies
+    const char *pipeline; ///< NULL: the first pipeline that stores its reconstructor
+    double rate_hz;       ///< rate of releases; 0: back to back
+    int clock;            ///< bb_frame_clock, the clock of releases and latencies
     bb_index frames;
     bb_index warm_up_frames;
     double deadline_ms;
@@ -72,7 +72,7 @@ BB_CHECKED bb_status bb_ao_realtime_config_check(const bb_ao_realtime_config *se
 typedef struct bb_frame_times_config {
     bb_index frames; ///< 0: none
     bb_index warm_up_frames;
-    double rate_hz; ///< of releases; 0: back to back
+    double rate_hz; ///< rate of releases; 0: back to back
 } bb_frame_times_config;
 
 extern const bb_schema bb_frame_times_schema;

@@ -358,7 +358,7 @@ double bb_frame_matrices_values(const bb_frame_matrices *self)
     return (double)self->commands * (double)self->slopes;
 }
 
-static const double reference_share = 0.1; // of a slope's deviation
+static const double reference_share = 0.1; // fraction of a slope's deviation
 
 // Draws the reference and the sets of slopes by Philox, independently of the number of threads.
 static bb_status draw_slopes(bb_frame_loop *loop)

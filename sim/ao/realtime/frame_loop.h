@@ -49,17 +49,17 @@ enum { BB_FRAME_SETS = 8 }; ///< number of random sets of slopes
 /// Realtime loop of a pipeline; read-only to callers.
 typedef struct bb_frame_loop {
     const bb_ao_study *study;           ///< borrowed, as are `pipeline` and `devices`
-    const bb_factor_pipeline *pipeline; ///< of the study
+    const bb_factor_pipeline *pipeline; ///< pipeline of the study
     int device_count;
     bb_device *devices[BB_COMMAND_DEVICES]; ///< all of one kind
     bb_frame_matrices matrices;
-    /// for the rows of each device
+    /// operators for the rows of each device
     bb_coded_operator *operators[BB_COMMAND_DEVICES][BB_COMMAND_MATRICES];
     bb_command_loop *frames;
     float *reference;      ///< [slopes]
-    bb_index sets;         ///< BB_FRAME_SETS, or the frames of a file
+    bb_index sets;         ///< number of sets: BB_FRAME_SETS, or the frames of a file
     float *slopes;         ///< [sets][slopes]
-    double operator_bytes; ///< read per frame on the devices
+    double operator_bytes; ///< bytes of the operators that the devices read for each frame
     double distance;       ///< bb_frame_loop_compare, once measured
 } bb_frame_loop;
 

@@ -39,7 +39,7 @@ static bb_status measure(bb_frame_loop *loop, bb_ao_evaluation *evaluation)
             "pipeline %s: commands of %td of %td frames were held because a value was not finite",
             evaluation->level.name, measured.held, measured.count);
     }
-    if (bb_threads_count() != threads) { // the frames of a GPU stopped them
+    if (bb_threads_count() != threads) { // frames on a GPU stop the thread pool
         BB_TRY(bb_threads_set(threads));
     }
 done:

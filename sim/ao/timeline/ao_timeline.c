@@ -16,7 +16,7 @@ typedef struct timeline {
     const bb_ao_study *study;
     const bb_ao_config *physics;
     bb_ao_scoring *scoring;
-    const bb_tomography *problem; // the scoring's
+    const bb_tomography *problem; // borrowed from the scoring
     bb_ao_evaluation *evaluations;
     bb_index targets, wavelengths, pipelines;
     bb_time_domain_task task;
@@ -27,7 +27,8 @@ typedef struct timeline {
     bb_frame_mean *total;
     bb_frame_mean *loss;
     double *delayed;   // [pipelines][targets][wavelengths] by pairs
-    double *whole;     // likewise, of the whole residual; NaN with independent error terms
+    double *whole;     // [pipelines][targets][wavelengths] the whole residual by pairs; NaN with
+                       // independent error terms
     double (*wind)[2]; // [layers], m/s
     double *poked;     // [n][actuators] guide-star slopes per mirror command; NULL: open loop
     double *seen; // [n][m] guide-star slopes per truth slope, with one mirror per target; NULL:
@@ -467,7 +468,8 @@ done:
     return status;
 }
 
-// The controller in time, with the matrices of all pipelines. Needs the axes of /results.
+// Part that runs the controller in time, with the matrices of all pipelines. The axes of /results
+// must exist.
 const bb_part bb_ao_timeline_part = {
     .name = "time domain",
     .wanted = wanted,

@@ -19,7 +19,7 @@ typedef struct late_scores {
     double *weight;          // a [frames]
     double (*drift_m)[2];    // [frames][layers] drift from a frame's slopes to its correction
     double *cmm;             // Cmm' [n][n]; NULL: single frame
-    double **ctm;            // [targets] Ctm' [m][n], likewise
+    double **ctm;            // [targets] Ctm' [m][n]; NULL: single frame
     bb_sensor_array *truths; // [targets] sensors after the delay, for a single frame
     bb_slope_covariance **covariances; // [targets] covariances of `truths` with the guide stars
     bb_view *views;                    // [targets + 1]
