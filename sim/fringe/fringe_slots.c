@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Of pairs with equal bytes, the one with cheaper arithmetic comes first.
+// Orders pairs of formats: of pairs with equal bytes, the one with cheaper arithmetic comes first.
 static const bb_unwrap_numbers pairs[] = {
     {BB_FORMAT_FP64, BB_FORMAT_FP64}, {BB_FORMAT_FP32, BB_FORMAT_FP32},
     {BB_FORMAT_FP64, BB_FORMAT_FP32}, {BB_FORMAT_FP32, BB_FORMAT_FP16},
@@ -68,7 +68,7 @@ static bb_fringe_pipeline pipeline_of(const int *state, const char *name)
     return fill_slots(&plain, state);
 }
 
-// Two pipelines: the reference and the candidate under test.
+// Study with two pipelines: the reference and the candidate under test.
 typedef struct candidate_trials {
     bb_fringe_pipeline pipelines[2];
     bb_fringe_study study;
@@ -107,8 +107,8 @@ done:
     return status;
 }
 
-// Bytes of the fields of a state. The number of values of each slot is derived from the memory that
-// a plan saves with fp32 storage in that slot: 4 bytes a value.
+// Bytes of the fields of a state. The number of values of each slot follows from the memory that a
+// plan saves with fp32 storage in that slot, at 4 bytes per value.
 static double slots_bytes(const void *study, const int *state)
 {
     const bb_fringe_size_config *size = &((const bb_fringe_study *)study)->physics.size;

@@ -12,7 +12,7 @@
 
 /// Number formats of one slot (solvers/unwrap/unwrap_config.h); -1: those of the pipeline.
 typedef struct bb_fringe_slot {
-    int arithmetic; ///< bb_format with arithmetic
+    int arithmetic; ///< bb_format that supports arithmetic
     int storage;    ///< bb_format
 } bb_fringe_slot;
 
@@ -24,11 +24,11 @@ typedef struct bb_fringe_search_config {
 /// A record of `pipelines:`.
 typedef struct bb_fringe_pipeline {
     const char *name;
-    int arithmetic; ///< bb_format with arithmetic
+    int arithmetic; ///< bb_format that supports arithmetic
     int storage;    ///< bb_format; -1: the arithmetic's format
     bb_fringe_slot slots[BB_UNWRAP_SLOTS];
-    bb_index bits; ///< bits of the camera; BB_INTEGER_UNSET: the study's
-    int device;    ///< as bb_study.device; -1: the study's
+    bb_index bits; ///< bits of the camera; BB_INTEGER_UNSET: those of the study
+    int device;    ///< as bb_study.device; -1: the device of the study
     bb_index draws;
     double max_loss; ///< largest rms difference from the reference's wavefront, nm; NaN: no search
     bb_fringe_search_config search;

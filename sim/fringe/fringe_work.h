@@ -40,7 +40,7 @@ BB_CHECKED bb_status bb_fringe_input_inspect(const bb_fringe_study *study, bb_fr
 BB_CHECKED bb_status bb_fringe_input_open(const bb_fringe_study *study, bb_fringe_input *out);
 void bb_fringe_input_release(bb_fringe_input *input);
 
-/// Copy of the study with the sizes of the input.
+/// Returns a copy of the study with the sizes of the input.
 bb_fringe_study bb_fringe_input_study(const bb_fringe_study *study, const bb_fringe_input *input);
 
 /// Resources for reading an input; seconds assume a disk of 200 MB/s.

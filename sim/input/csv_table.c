@@ -98,7 +98,8 @@ done:
     return status;
 }
 
-// A comma if the header has one outside of quotes, else a semicolon if present.
+// Cell separator of a header line: a comma if the header has one outside of quotes, else a
+// semicolon if present.
 static char find_separator(const char *names)
 {
     bool is_quoted = false, has_semicolon = false;
@@ -331,7 +332,7 @@ done:
     return status;
 }
 
-// Takes ownership of `*text`.
+// Makes a table from a text, whose ownership it takes.
 static bb_status make_table(const char *file, char **text, bb_csv_table **out)
 {
     bb_status status = BB_OK;

@@ -30,7 +30,7 @@ typedef struct bb_csv_cell {
 
 /// Read-only for users.
 typedef struct bb_csv_table {
-    char *text; ///< of the file, as read
+    char *text; ///< text of the file, as read
     bb_index column_count;
     bb_index row_count;
     bb_csv_cell *names; ///< [column_count] non-empty and unique
@@ -45,7 +45,7 @@ typedef struct bb_csv_table {
 /// BB_CSV_BYTES bytes, BB_CSV_COLUMNS columns or BB_CSV_ROWS rows. A table without rows is valid.
 /// The caller owns `*out`.
 BB_CHECKED bb_status bb_csv_table_read(const char *file, bb_csv_table **out);
-/// Same for a text read earlier; `file` names it in messages.
+/// Parses a text that was read earlier, with the same errors; `file` names it in messages.
 BB_CHECKED bb_status bb_csv_table_parse(const char *file, const char *text, bb_csv_table **out);
 
 void bb_csv_table_destroy(bb_csv_table **table);

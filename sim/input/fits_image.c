@@ -84,7 +84,7 @@ enum { PATIENCE_SECONDS = 60, MOST_AXES = 9, MOST_PLANES = 1 << 16 };
 typedef struct reading {
     const bb_fits_request *request;
     double file_bytes;   // infinite: the whole file is compressed
-    bb_fits_image image; // without values: only the header is requested
+    bb_fits_image image; // result; values NULL: only the header is requested
 } reading;
 
 static bb_status check_code(int code, const char *path, const char *what)

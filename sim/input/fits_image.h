@@ -50,8 +50,8 @@ typedef struct bb_fits_image {
 /// more pixels along an edge than the limit, more than 65536 planes), BB_MEMORY.
 BB_CHECKED bb_status bb_fits_image_inspect(const bb_fits_request *request, bb_fits_image *out);
 
-/// Same with the pixels, scaled as the header specifies; NaN where an integer pixel equals BLANK
-/// (FITS 4.0, 4.4.2.5). Errors: also BB_IO if DATASUM or CHECKSUM do not match.
+/// Reads an image with its pixels, scaled as the header specifies; NaN where an integer pixel
+/// equals BLANK (FITS 4.0, 4.4.2.5). Errors: also BB_IO if DATASUM or CHECKSUM do not match.
 BB_CHECKED bb_status bb_fits_image_read(const bb_fits_request *request, bb_fits_image *out);
 void bb_fits_image_release(bb_fits_image *image);
 

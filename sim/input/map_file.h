@@ -47,10 +47,10 @@ typedef struct bb_map_file {
 /// bb_fits_image_inspect.
 BB_CHECKED bb_status bb_map_file_inspect(const bb_map_request *request, bb_map_file *out);
 
-/// Same with the values, which may be NaN, also where an attribute marks a number as undefined
-/// (value_attributes.h), in masks too; packed numbers are unpacked. If the dataset has a digest (as
-/// operators of this program do), it is verified. Errors: also BB_MEMORY. The caller owns the
-/// values and releases them with bb_map_file_release.
+/// Reads a dataset with its values, which may be NaN, also where an attribute marks a number as
+/// undefined (value_attributes.h), in masks too; packed numbers are unpacked. If the dataset has a
+/// digest (as operators of this program do), it is verified. Errors: also BB_MEMORY. The caller
+/// owns the values and releases them with bb_map_file_release.
 BB_CHECKED bb_status bb_map_file_read(const bb_map_request *request, bb_map_file *out);
 void bb_map_file_release(bb_map_file *map);
 

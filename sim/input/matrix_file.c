@@ -57,10 +57,10 @@ static pthread_mutex_t library_mutex = PTHREAD_MUTEX_INITIALIZER;
 struct bb_matrix_file {
     bb_matrix_source source;
     bb_matrix_dataset matrix;
-    bb_fits_image image; // for a FITS file; without values for an HDF5 dataset
+    bb_fits_image image; // image of a FITS file; it has no values for an HDF5 dataset
     bb_view view;
     double minimum, maximum; // as stored in the file
-    double factor;           // from the file's unit to the source's
+    double factor;           // factor from the file's unit to the source's
     char unit[UNIT_BYTES];   // unit of the source
     bool has_unit;
     bb_file_stamp stamp;     // stamp of the file when it was checked

@@ -18,7 +18,7 @@ typedef struct bb_matrix_place {
 
 extern const bb_schema bb_matrix_place_schema;
 
-/// Same with both keys optional: NULL if omitted.
+/// Location of a matrix with both keys optional: a key is NULL if omitted.
 extern const bb_schema bb_matrix_place_optional_schema;
 
 enum { BB_MATRIX_METADATA_BYTES = 4096 };
@@ -26,9 +26,10 @@ enum { BB_MATRIX_METADATA_BYTES = 4096 };
 /// Zero-initialised: nothing is known. Numbers are integers in files of this program.
 typedef struct bb_matrix_metadata {
     double mesh_columns,
-        mesh_rows;                ///< of the mesh of the columns, or of a block of them; 0: unknown
-    double row_columns, row_rows; ///< of the grid of the rows; 0: unknown
-    char axis[4];                 ///< of displacements, "x", "y" or "z"; "": unknown
+        mesh_rows;                ///< size of the mesh of the columns, or of a block of them; 0:
+                                  ///< unknown
+    double row_columns, row_rows; ///< size of the grid of the rows; 0: unknown
+    char axis[4];                 ///< direction of displacements, "x", "y" or "z"; "": unknown
     char rows[48]; ///< group that describes its rows, "/actuators_0"; "": unknown. Not read.
     char made_for[BB_MATRIX_METADATA_BYTES]; ///< YAML of bb_emission_write; "": unknown
 } bb_matrix_metadata;

@@ -12,10 +12,11 @@
 typedef enum bb_quantity {
     BB_QUANTITY_RESPONSE,         ///< displacement per temperature, m/K
     BB_QUANTITY_ANGLE_COVARIANCE, ///< of slopes, arcsec^2
-    BB_QUANTITY_COVARIANCE,       ///< of angles, arcsec^2; of lengths, nm^2; or of anything, 1
-    BB_QUANTITY_INFLUENCE,        ///< wavefront per voltage, m/V
+    BB_QUANTITY_COVARIANCE,       ///< covariance of slopes, arcsec^2
+    BB_QUANTITY_INFLUENCE,        ///< covariance of angles, arcsec^2, of lengths, nm^2, or of
+                                  ///< anything, 1
     BB_QUANTITY_ANGLE,            ///< of slopes, arcsec
-    BB_QUANTITY_FRACTION          ///< dimensionless, 1
+    BB_QUANTITY_FRACTION          ///< slopes, arcsec
 } bb_quantity;
 
 /// Finds the program's unit for values in `text` ("": unknown) and the conversion factor: value in
@@ -26,7 +27,7 @@ typedef enum bb_quantity {
 BB_CHECKED bb_status bb_unit_find(bb_quantity quantity, const char *text, const char **unit,
                                   double *factor);
 
-/// True if `text` is a spelling of `unit` or empty.
+/// True if `text` is empty or a spelling of `unit`.
 bool bb_unit_is(const char *text, const char *unit);
 
 #endif

@@ -174,7 +174,7 @@ static bb_status find_user_variant(const bb_choice_wish *wish, bb_device *device
     *is_found = false;
     status = bb_wisdom_file_place(wish->wisdom, &path);
     if (status == BB_IO && wish->wisdom == NULL) {
-        bb_status_clear(); // a user without a home directory has no file
+        bb_status_clear(); // without a home directory a user has no file
         status = BB_OK;
         goto done;
     }

@@ -39,7 +39,7 @@ void bb_kernel_source_release(bb_kernel_source *source);
 BB_CHECKED bb_status bb_kernel_source_report(const bb_kernel_source *source,
                                              const bb_problems *problems);
 
-/// Reads, binds and reports.
+/// Reads a kernel, binds its types and reports problems.
 BB_CHECKED bb_status bb_kernel_source_load(const char *name, char *const *words, bb_index count,
                                            bb_kernel_source *out);
 

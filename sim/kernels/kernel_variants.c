@@ -354,7 +354,7 @@ done:
     return status;
 }
 
-// The compiler is determined only if there are records of this kernel.
+// Determines the compiler only if there are records of this kernel.
 static bb_status find_compiler(place *where, bb_wisdom_key *key)
 {
     bb_status status = BB_OK;

@@ -29,10 +29,10 @@ typedef struct bb_wisdom_record {
     int device;               ///< bb_device_kind
     const char *architecture; ///< "sm_90"
     // A difference makes the record stale
-    const char *name, *driver, *compiler; ///< of the device, its driver (NULL: none), compiler
+    const char *name, *driver, *compiler; ///< name of the device, its driver (NULL: none), compiler
     // Data and result
     const char *set;
-    bb_list sizes; ///< of bb_index: columns and rows of each object, in the program's order
+    bb_list sizes; ///< list of bb_index: columns and rows of each object, in the program's order
     const char *variant;
     int status; ///< bb_trial_status
     const char *why;
@@ -43,7 +43,7 @@ typedef struct bb_wisdom_record {
     bb_index candidates, reordered;
     const char *date; ///< UTC
     // Not in the file
-    bb_choice choice; ///< of `variant`
+    bb_choice choice; ///< parsed form of `variant`
 } bb_wisdom_record;
 
 /// The keys of a record.

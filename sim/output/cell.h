@@ -19,8 +19,8 @@ int bb_cell_width(const char *text);
 /// `width` columns, on the left if negative. Errors of all functions: BB_MEMORY.
 BB_CHECKED bb_status bb_cell_add(const char *text, int width, bb_text *out);
 
-/// Same with the text shortened to `columns` (at least 3): its beginning, an ellipsis, and its last
-/// `end` columns.
+/// Appends a text as bb_cell_add does, shortened to `columns` (at least 3): its beginning, an
+/// ellipsis, and its last `end` columns.
 BB_CHECKED bb_status bb_cell_add_cut(const char *text, int columns, int end, bb_text *out);
 
 /// Appends a text in lines of at most `width` columns, broken at spaces; a longer word gets its own

@@ -14,7 +14,7 @@
 /// `*out`.
 BB_CHECKED bb_status bb_checkpoint_open(const char *path, const char *subject, bb_store **out);
 
-/// Zero-initialise, open, release.
+/// Writer and reader of checkpoints. Zero-initialise, open, release.
 typedef struct bb_restart {
     const char *checkpoint; ///< borrowed; NULL: no checkpoints are written
     double every_s;    ///< shortest interval between checkpoints in seconds, if writing is cheap

@@ -77,7 +77,7 @@ static bool is_over_pipelines(const bb_dataset *dataset)
     return dataset->rank > 0 && !dataset->is_axis && strcmp(dataset->axes[0], "pipeline") == 0;
 }
 
-// True if two datasets can be compared item by item, apart from their pipelines.
+// True if two datasets can be compared item by item; their pipelines may differ.
 static bool is_alike(const bb_dataset *a, const bb_dataset *b)
 {
     bool alike = a->rank == b->rank && a->is_text == b->is_text &&
@@ -236,7 +236,7 @@ bb_status bb_comparison_write_results(const bb_comparison *pair, bb_text *out, b
     }
     BB_TRY(write_lone(pair, 0, out, count));
     BB_TRY(write_lone(pair, 1, out, count));
-    // Datasets over pipelines come first.
+    // Compares datasets over pipelines before the others.
     for (int pass = 0; pass < 2; ++pass) {
         for (bb_index i = 0; i < bb_results_count(pair->results[0]); ++i) {
             const bb_dataset *dataset = bb_results_dataset(pair->results[0], i);

@@ -9,10 +9,10 @@
 
 /// Quantity to minimise.
 typedef enum bb_front_measure {
-    BB_FRONT_BYTES,  ///< operator_bytes
-    BB_FRONT_TIME,   ///< solve_time_s
-    BB_FRONT_JOULES, ///< energy_j
-    BB_FRONT_COST,   ///< cost_usd
+    BB_FRONT_BYTES,  ///< minimise operator_bytes
+    BB_FRONT_TIME,   ///< minimise solve_time_s
+    BB_FRONT_JOULES, ///< minimise energy_j
+    BB_FRONT_COST,   ///< minimise cost_usd
     BB_FRONT_MEASURES
 } bb_front_measure;
 

@@ -31,7 +31,7 @@ BB_CHECKED bb_status bb_image_build(const bb_results *results, unsigned char **o
 BB_CHECKED bb_status bb_image_write(const bb_results *results, const char *path);
 
 /// Writes results, including operators if any, to `path` through a temporary file. Errors: those of
-/// both and of bb_file_write.
+/// the two functions above and of bb_file_write.
 BB_CHECKED bb_status bb_image_save(bb_results *results, const char *path, bool force);
 
 #endif

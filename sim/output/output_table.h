@@ -59,8 +59,8 @@ typedef struct bb_output_fill {
     const char *name;      ///< for `<...>` in names
     const char *unit;      ///< for a unit `<...>`
     const char *axis;      ///< for `<...>` in axes
-    const char *group;     ///< instead of the table's
-    const char *long_name; ///< instead of the row's
+    const char *group;     ///< group instead of the table's
+    const char *long_name; ///< text instead of the row's
 } bb_output_fill;
 
 /// Adds every row of a table with one record. Rows with a NULL pointer are omitted. `fill` may be
@@ -68,8 +68,8 @@ typedef struct bb_output_fill {
 BB_CHECKED bb_status bb_output_table_publish(const bb_output_table *table, const void *record,
                                              const bb_output_fill *fill, bb_results *results);
 
-/// Same for a table with axes: `count` records, `stride` bytes apart. A record with a NULL pointer
-/// has unset values; a row that is unset in all records is omitted.
+/// Adds every row of a table with axes from `count` records, `stride` bytes apart. A record with a
+/// NULL pointer has unset values; a row that is unset in all records is omitted.
 BB_CHECKED bb_status bb_output_table_publish_records(const bb_output_table *table,
                                                      const void *records, size_t stride,
                                                      bb_index count, const bb_output_fill *fill,

@@ -300,7 +300,7 @@ static bb_status record_command(bb_results *results, int argument_count, char *c
     bb_status status = BB_OK;
     bb_text line = {0};
     for (int i = 0; i < argument_count; ++i) {
-        // Quoted where a shell needs it, so that the line can be repeated.
+        // Writes the word in quotes if a shell needs them, so that the line can be repeated.
         bool plain =
             arguments[i][0] != '\0' && strpbrk(arguments[i], " \t\n\"'\\$`*?[]{}()<>|&;#~") == NULL;
         BB_TRY(bb_text_add(&line, "%s", i == 0 ? "" : " "));

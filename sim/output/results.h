@@ -85,7 +85,7 @@ BB_CHECKED bb_status bb_results_add(bb_results *results, const char *path,
 
 /// Marks an existing dataset of rank 1 or more as a coordinate: datasets of its group with all of
 /// its axes name it in their attribute `coordinates` (CF conventions, section 5), which gives the
-/// positions of their items. One of the root is a coordinate of all groups. Errors: BB_INVALID (no
+/// positions of their items. A coordinate in the root applies to all groups. Errors: BB_INVALID (no
 /// such dataset, an axis, a single value).
 BB_CHECKED bb_status bb_results_coordinate(bb_results *results, const char *path);
 
@@ -110,8 +110,8 @@ BB_CHECKED bb_status bb_results_note_number(bb_results *results, const char *gro
 BB_CHECKED bb_status bb_results_operator(bb_results *results, const char *name,
                                          const char *long_name, const bb_matrix_source *source);
 
-/// Same with the given storage. Errors: also BB_INVALID (mesh columns that do not divide the
-/// columns).
+/// Adds an operator as above, with the given storage. Errors: also BB_INVALID (mesh columns that do
+/// not divide the columns).
 BB_CHECKED bb_status bb_results_stored_operator(bb_results *results, const char *name,
                                                 const char *long_name,
                                                 const bb_matrix_source *source,
@@ -130,7 +130,7 @@ const bb_operator *bb_results_operator_at(const bb_results *results, bb_index in
 /// Dataset by path, NULL if absent; valid until the results change.
 const bb_dataset *bb_results_find(const bb_results *results, const char *path);
 
-/// Same by group and name.
+/// Dataset by group and name, NULL if absent.
 const bb_dataset *bb_results_in(const bb_results *results, const char *group, const char *name);
 
 /// Text of an attribute; NULL if absent or a number.

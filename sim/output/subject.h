@@ -15,7 +15,8 @@
 BB_CHECKED bb_status bb_subject_write(const bb_schema *schema, const void *study,
                                       const char *const *others, bb_text *out);
 
-/// Same for this process, after `what`: a file is identified by its stamp. Errors: those above.
+/// Appends a subject for this process, after `what`: a file is identified by its stamp. Errors:
+/// those above.
 BB_CHECKED bb_status bb_subject_write_key(const char *what, const bb_schema *schema,
                                           const void *study, const char *const *others,
                                           bb_text *out);

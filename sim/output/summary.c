@@ -203,7 +203,7 @@ static const char *cell_text(const bb_grid *grid, const bb_grid_column *column, 
         return column->texts[row];
     }
     const double value = column->numbers[row];
-    // For a pipeline that failed the status replaces the absent number.
+    // For a failed pipeline, the status replaces the absent number.
     if (isnan(value) && column->texts != NULL && column->texts[row][0] != '\0') {
         return column->texts[row];
     }

@@ -34,8 +34,8 @@ enum { BB_SUMMARY_WIDTH = 80 }; ///< columns of a terminal
 BB_CHECKED bb_status bb_summary_write(const bb_experiment *experiment, const bb_results *results,
                                       double max_loss, bb_text *out);
 
-/// Same for a grid over sources [count]: an answer for each source, preceded by its label if any;
-/// marks are explained for a single source.
+/// Appends this output for a grid over sources [count]: an answer for each source, preceded by its
+/// label if any; marks are explained for a single source.
 BB_CHECKED bb_status bb_summary_write_grid(const bb_grid *grid, const bb_grid_source *sources,
                                            bb_index count, const bb_answer_question *question,
                                            bb_text *out);
@@ -48,12 +48,12 @@ BB_CHECKED bb_status bb_summary_write_table(const bb_grid *grid, bb_text *out);
 /// Appends the table of `show --full` without a width limit. `*` marks a pipeline if no other is at
 /// most as high in both loss (bb_front_magnitude) and bytes, and lower in one. If all pipelines ran
 /// on a GPU, time is a third criterion, and times that differ by less than 10 % are equal: times of
-/// a cpu are those of emulated formats, and both vary between runs. An answer with a relative error
-/// of 1 is excluded. `max_loss` is a loss, NaN for none: the pipeline with the fewest bytes, then
-/// least time, within it is named. Failed pipelines show their status and `-`, and are excluded.
-/// With draws, the loss is the worst of the completed draws, in a column labelled so; a pipeline
-/// with failed draws is `unsafe` and also excluded. Errors: BB_INVALID (results without pipelines),
-/// BB_MEMORY.
+/// a cpu are those of emulated formats, and both vary between runs. Pipelines whose answer has a
+/// relative error of 1 are excluded. `max_loss` is a loss, NaN for none: the pipeline with the
+/// fewest bytes, then least time, within it is named. Failed pipelines show their status and `-`,
+/// and are excluded. With draws, the loss is the worst of the completed draws, in a column labelled
+/// so; a pipeline with failed draws is `unsafe` and also excluded. Errors: BB_INVALID (results
+/// without pipelines), BB_MEMORY.
 BB_CHECKED bb_status bb_summary_write_full(const bb_experiment *experiment,
                                            const bb_results *results, double max_loss,
                                            bb_text *out);

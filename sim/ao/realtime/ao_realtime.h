@@ -53,7 +53,8 @@ bb_device_kind bb_ao_realtime_device(const bb_ao_study *study, const bb_factor_p
                                      double values);
 
 /// Need of `bitbudget realtime` on the device that would run it: the matrices, their computation
-/// (where `solving` is a run of the study), and the loop.
+/// (where `solving` is a run of the study), and the loop. `replayed` is the number of frames in a
+/// file of slopes, 0: random slopes.
 bb_need bb_ao_realtime_need(const bb_ao_study *study, const bb_ao_extent *extent, bb_index replayed,
                             bb_need solving);
 

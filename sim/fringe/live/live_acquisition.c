@@ -102,7 +102,7 @@ static void *acquire(void *context)
     bb_status status = BB_OK;
     bb_live_event event = BB_LIVE_NOTHING;
     int64_t released = 0;
-    bb_index buffer = free_buffer(a); // kept until a phase is complete
+    bb_index buffer = free_buffer(a); // frames are collected here until a phase is complete
     while (status == BB_OK && event != BB_LIVE_ENDED && !is_stopped(a)) {
         status = a->kind->read(a->source, &a->buffers[buffer], &event);
         if (status == BB_OK && event == BB_LIVE_READ) {
@@ -207,7 +207,7 @@ bb_status bb_live_acquisition_wait(bb_live_acquisition *acquisition, double seco
         a->filled = -1;
         *frames = taken;
         if (a->kind->waits && a->rate_hz == 0.0) {
-            taken->arrival_ns = bb_clock_ns(); // latency starts when taken
+            taken->arrival_ns = bb_clock_ns(); // the latency starts when the frames are taken
         }
         pthread_cond_signal(&a->gone);
     }

@@ -205,7 +205,7 @@ done:
     return status;
 }
 
-// Trial read by a child process.
+// Trial read of a dataset, which a child process makes.
 typedef struct trial {
     const char *path;
     bb_index most; // frames to try

@@ -32,7 +32,7 @@ typedef struct bb_live_segment_header {
     uint32_t columns, rows;     ///< 1..16384
     uint32_t bits;              ///< bits of a pixel, 1..16
     uint32_t slots;             ///< number of frames that fit
-    _Atomic(uint32_t) ended;    ///< 0; 1 after the last frame
+    _Atomic(uint32_t) ended;    ///< 1 after the last frame, else 0
     _Atomic(uint64_t) sequence; ///< number of frames written
 } bb_live_segment_header;
 

@@ -26,7 +26,7 @@ enum {
     CHUNK_BYTES = 12, // length, name and checksum of a chunk
     IHDR_BYTES = 13,
     COLOURS = 255,
-    PALETTE = COLOURS + 1, // one more, transparent
+    PALETTE = COLOURS + 1, // one more than COLOURS: the last one is transparent
     NOTHING = COLOURS,
     CHECKSUM_RUN = 5552 // longest run without overflow of the Adler-32 sums
 };
@@ -271,8 +271,8 @@ done:
     return status;
 }
 
-// Replaces a file atomically. Without fsync: losing the page in a power cut does no harm, and a
-// sync would delay the stream.
+// Replaces a file atomically, without fsync, because losing the page in a power cut does no harm
+// and a sync would delay the stream.
 static bb_status replace(const bb_live_view *view, const char *name, const void *bytes,
                          size_t length)
 {
@@ -324,7 +324,7 @@ static void measure(bb_live_view *view, bb_index points, const double *phase)
 }
 
 typedef struct fact {
-    const char *name, *label; // element of the page; NULL: no row of the table
+    const char *name, *label; // element of the page; NULL: the number has no row in the table
     char text[96];
 } fact;
 

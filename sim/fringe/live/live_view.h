@@ -27,7 +27,7 @@ BB_CHECKED bb_status bb_live_view_open(const char *folder, const char *title, do
                                        bb_live_view **out);
 void bb_live_view_close(bb_live_view **view);
 
-/// Whether a tenth of a second has passed since the last picture.
+/// True if a tenth of a second has passed since the last picture.
 bool bb_live_view_is_due(const bb_live_view *view);
 
 /// Updates picture and numbers. `phase` [rows][columns] in rad, NaN without data; NULL: the picture
