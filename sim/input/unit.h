@@ -11,12 +11,12 @@
 /// Expected quantity, and the program's unit, which is assumed if a file has none.
 typedef enum bb_quantity {
     BB_QUANTITY_RESPONSE,         ///< displacement per temperature, m/K
-    BB_QUANTITY_ANGLE_COVARIANCE, ///< of slopes, arcsec^2
-    BB_QUANTITY_COVARIANCE,       ///< covariance of slopes, arcsec^2
-    BB_QUANTITY_INFLUENCE,        ///< covariance of angles, arcsec^2, of lengths, nm^2, or of
+    BB_QUANTITY_ANGLE_COVARIANCE, ///< covariance of slopes, arcsec^2
+    BB_QUANTITY_COVARIANCE,       ///< covariance of angles, arcsec^2, of lengths, nm^2, or of
                                   ///< anything, 1
-    BB_QUANTITY_ANGLE,            ///< of slopes, arcsec
-    BB_QUANTITY_FRACTION          ///< slopes, arcsec
+    BB_QUANTITY_INFLUENCE,        ///< wavefront per voltage, m/V
+    BB_QUANTITY_ANGLE,            ///< slopes, arcsec
+    BB_QUANTITY_FRACTION          ///< dimensionless, 1
 } bb_quantity;
 
 /// Finds the program's unit for values in `text` ("": unknown) and the conversion factor: value in

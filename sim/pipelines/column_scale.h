@@ -17,7 +17,7 @@
 
 #include "sim/pipelines/rounding_norm.h"
 
-/// Whether the scales need a factor, which `norm` must have (bb_rounding_norm_ready).
+/// True if the scales need a factor, which `norm` must have (bb_rounding_norm_ready).
 bool bb_column_scale_needs_factor(bb_column_scale scale);
 
 /// Computes scales [n] for r [m][n]; not for BB_COLUMN_SCALE_NONE. Errors: BB_MEMORY, the source's.

@@ -24,7 +24,7 @@ typedef struct bb_draws {
     bb_index tried, failed;
     double losses[BB_DRAWS_MOST]; ///< [tried] in order, NaN where a draw failed
     bb_outcome failure;           ///< outcome of the first draw that failed
-    bb_index failure_draw;        ///< its number
+    bb_index failure_draw;        ///< number of that draw
 } bb_draws;
 
 /// Adds the next draw; its loss counts if its outcome is ok.
@@ -33,7 +33,7 @@ void bb_draws_add(bb_draws *draws, const bb_outcome *outcome, double loss);
 /// loss <- (loss - start) / over, once all losses are known.
 void bb_draws_relate(bb_draws *draws, double start, double over);
 
-/// Whether some draws failed and some did not.
+/// True if some draws failed and some did not.
 bool bb_draws_differ(const bb_draws *draws);
 
 /// Largest loss of all draws; NaN if one failed or has no loss.
@@ -44,10 +44,11 @@ double bb_draws_worst(const bb_draws *draws);
 /// where all failed, NaN where none was tried.
 double bb_draws_failure_bound(const bb_draws *draws);
 
-/// Statistics of draws for the result table; NaN where undefined.
+/// Statistics of draws for the result table; NaN if undefined.
 typedef struct bb_draws_summary {
     double tried, failed;
-    double mean, deviation, worst; ///< of the losses; deviation with divisor count - 1
+    double mean, deviation, worst; ///< statistics of the losses; the deviation has the divisor
+                                   ///< count - 1
     double failure_bound;          ///< bb_draws_failure_bound
 } bb_draws_summary;
 

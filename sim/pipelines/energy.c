@@ -68,7 +68,7 @@ bb_status bb_energy_measure_cost(bb_device_kind device, bb_status (*work)(void *
         goto done;
     }
     BB_TRY(bb_energy_meter_measure(slot->meter, work, context, out));
-    if (out->repetitions == 0) { // the counter does not advance: do not wait for it again
+    if (out->repetitions == 0) { // the counter does not advance, so do not wait for it again
         close_meter(slot, out->unknown);
     }
 done:

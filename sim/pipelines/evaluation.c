@@ -107,7 +107,7 @@ static bb_status note_devices(const bb_evaluations *evaluations, bb_results *res
 
 enum { DETAIL_BYTES = 320 };
 
-// Status and detail of a pipeline: draw 0's, or `unsafe` if only some draws failed.
+// Status and detail of a pipeline: those of draw 0, or `unsafe` if only some draws failed.
 static void describe_outcome(const bb_evaluation *evaluation, const char **state, char *detail)
 {
     const bb_draws *draws = &evaluation->draws;
@@ -245,7 +245,7 @@ static bb_status note_price(const bb_machine_price *machine, bb_results *results
 }
 
 // Time for which the result occupies the machine, for the same work as the joules: the whole time
-// to R for factorizations, the products' time otherwise.
+// to R for factorizations, otherwise the time of the products.
 static double occupied_seconds(const bb_evaluation *evaluation)
 {
     return isnan(evaluation->wall_seconds) ? evaluation->solve_seconds : evaluation->wall_seconds;

@@ -23,8 +23,9 @@ typedef struct bb_evaluation {
     double encode_seconds, solve_seconds;
     double energy_joules,
         idle_watts;      ///< gross energy of a solve, and power before it (sim/pipelines/energy.h)
-    double wall_seconds; ///< from the pipeline's start to its checked result in host memory
-    bb_factor_report factor; ///< for experiments that factor a covariance
+    double wall_seconds; ///< seconds from the pipeline's start to its checked result in host memory
+    bb_factor_report factor; ///< report of the factorization, for experiments that factor a
+                             ///< covariance
     bb_draws draws;          ///< the members above are draw 0's
 } bb_evaluation;
 
@@ -50,7 +51,7 @@ double bb_evaluation_cost(const bb_machine_price *machine, double seconds, doubl
 /// Evaluations of a study in its order, each inside a record of its experiment.
 typedef struct bb_evaluations {
     const bb_evaluation *first;
-    size_t stride; ///< bytes from one to the next
+    size_t stride; ///< distance in bytes between two evaluations
     bb_index count;
     const bb_machine_price *machine; ///< prices for the costs of results; NULL: none
 } bb_evaluations;

@@ -17,7 +17,7 @@
 /// auto the largest of 128, 256, 512 and 1024 that gives at least 20 tiles per row, or 128.
 bb_index bb_factor_device_tile(const bb_factor_solver_config *solver, bb_index n);
 
-/// The same, at most n rounded up: the width of a panel.
+/// Width of a panel: the same tile, but at most n rounded up to a multiple of 128.
 bb_index bb_factor_device_block(const bb_factor_solver_config *solver, bb_index n);
 
 /// Resolves solver->tile for all pipelines of a study of n measurements, so that bands, policies
@@ -32,12 +32,12 @@ BB_CHECKED bb_status bb_factor_device_print_tile(const bb_factor_solver_config *
                                                  const bb_factor_solver_config *resolved,
                                                  bb_plan *lines);
 
-/// Reports likewise that the matrix of n measurements is a single tile although a pipeline has
-/// narrow operands. Only products between tiles are narrow, and there are none.
+/// Reports, in the same two ways, that the matrix of n measurements is a single tile although a
+/// pipeline has narrow operands. Only products between tiles are narrow, and there are none.
 BB_CHECKED bb_status bb_factor_device_print_single(const bb_list *pipelines, bb_index tile,
                                                    bb_index n, bb_plan *lines);
 
-/// Whether the device has kernels for a pipeline: BB_OK, or BB_UNSUPPORTED with a message. Needs
+/// Checks that the device has kernels for a pipeline. Errors: BB_UNSUPPORTED with a message. Needs
 /// neither a device nor a map.
 BB_CHECKED bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                                             const bb_factor_pipeline *pipeline);
@@ -76,8 +76,8 @@ bool bb_factor_device_supports(const bb_factor_solver_config *solver,
 typedef struct bb_factor_device_times {
     double fill_s, solve_s;
     double operator_bytes;
-    bb_panel_traffic traffic; ///< of L
-    bool swapped;             ///< L was in host memory
+    bb_panel_traffic traffic; ///< traffic of L
+    bool swapped;             ///< true if L was in host memory
 } bb_factor_device_times;
 
 /// Factors and solves with the resolved map of a policy; allocates r[t] [m][n] for each target. A
@@ -87,7 +87,8 @@ BB_CHECKED bb_status bb_factor_device_solve(const bb_factor_problem *problem,
                                             const bb_policy_map *map, double **r,
                                             bb_outcome *outcome, bb_factor_device_times *times);
 
-/// The same as an engine (bb_factor_engine_row.solve), with the map of the pipeline's policy.
+/// Factors and solves as an engine (bb_factor_engine_row.solve), with the map of the pipeline's
+/// policy.
 BB_CHECKED bb_status bb_factor_device_run(const bb_factor_problem *problem,
                                           const bb_factor_problem *drawn,
                                           const bb_factor_pipeline *pipeline, double **r,

@@ -182,7 +182,7 @@ done:
     return status;
 }
 
-// Fraction of the operations that the factorization takes in a solve without refinement.
+// Fraction of the operations of a solve without refinement that its factorization needs.
 static double factor_share(const bb_factor_problem *problem)
 {
     const bb_index n = problem->matrix->rows;

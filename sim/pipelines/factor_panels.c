@@ -18,7 +18,7 @@
 // State of a run, released in one place.
 typedef struct running {
     const bb_factor_problem *problem;
-    bb_index gpus, n, rows, m; // m: rows of all targets; rows: including the low-rank part
+    bb_index gpus, n, rows, m; // m: rows of all targets; rows: m and the rows of the low-rank part
     unsigned char *variants;   // [blocks][blocks]
     double *transposed;        // [part.count][n]
     bb_view part_view;
@@ -193,7 +193,7 @@ static bb_status keep_results_on_device(running *run, bb_outcome *outcome, bool 
     bb_status status = BB_OK;
     bb_factor_resident *resident = run->problem->resident;
     uint64_t bad_values = 0;
-    double probe = 0.0; // value for fault injection in tests
+    double probe = 0.0; // value that tests inject as a fault
     *left = false;
     BB_TRY(bb_non_finite_count(run->devices[0], run->r, BB_F64, run->m * run->n, &bad_values));
     if (bad_values > 0) {
@@ -216,7 +216,7 @@ static void log_times(const running *run, double begin, double solved,
                       const bb_factor_device_times *t)
 {
     const double now = bb_clock_seconds();
-    if (bb_thread_is_worker()) { // a warm-up running next to other work
+    if (bb_thread_is_worker()) { // the warm-up runs next to other work
         return;
     }
     const double bytes = (double)(run->m * run->n) * sizeof(double);

@@ -8,8 +8,8 @@
 #include "sim/pipelines/factor_device.h"
 #include "solvers/factor/panels/panel_cholesky.h"
 
-/// As bb_factor_device_solve, for a plan whose `sides` are the rows of all targets and of the
-/// low-rank part.
+/// Factors and solves as bb_factor_device_solve does, for a plan whose `sides` are the rows of all
+/// targets and of the low-rank part.
 BB_CHECKED bb_status bb_factor_panels_solve(const bb_factor_problem *problem,
                                             const bb_panel_plan *planned, const bb_policy_map *map,
                                             double **r, bb_outcome *outcome,

@@ -56,7 +56,7 @@ typedef enum bb_loss_over { BB_LOSS_OVER_ALL, BB_LOSS_OVER_FIRST } bb_loss_over;
 /// Keys of `search:` of a pipeline, with max_loss (factor_search.h, storage_search.h).
 typedef struct bb_factor_search_config {
     int over;         ///< bb_loss_over
-    bb_list variants; ///< of bb_variant as int: candidate arithmetics; empty: by rule
+    bb_list variants; ///< list of int, bb_variant: candidate arithmetics; empty: by rule
     int inside;       ///< bb_variant: second variant of a mixture
     int rounding;     ///< bb_policy_rounding of mixtures by product
 } bb_factor_search_config;
@@ -69,8 +69,9 @@ typedef struct bb_factor_tile {
 /// Keys of `solver.spectrum:`.
 typedef struct bb_factor_spectrum {
     bool matrix;   ///< eigenvalues of the whole matrix
-    bb_list tiles; ///< of bb_factor_tile: their singular values
-    bb_index size; ///< tile size for these, independent of the device's; not a key; 0: the solver's
+    bb_list tiles; ///< list of bb_factor_tile: tiles whose singular values are computed
+    bb_index size; ///< tile size for `tiles`, independent of the device's; not a key; 0: the
+                   ///< solver's
 } bb_factor_spectrum;
 
 extern const bb_schema bb_factor_spectrum_schema;
@@ -210,12 +211,12 @@ typedef struct bb_factor_pipeline {
     bb_index accumulate_run; ///< products per sum before it is added in fp32; BB_INTEGER_UNSET: a
                              ///< whole row
     bb_index draws; ///< number of factorizations with independent rounding, including draw 0
-    int device;     ///< as bb_study.device; -1: the study's
+    int device;     ///< as bb_study.device; -1: the device of the study
 } bb_factor_pipeline;
 
 extern const bb_schema bb_factor_pipeline_schema;
 
-/// Whether max_loss finds the arithmetic (no storage is given), the storage, or either.
+/// True if max_loss finds the arithmetic (no storage is given), the storage, or either.
 bool bb_factor_pipeline_finds_arithmetic(const bb_factor_pipeline *pipeline);
 bool bb_factor_pipeline_finds_storage(const bb_factor_pipeline *pipeline);
 bool bb_factor_pipeline_searches(const bb_factor_pipeline *pipeline);

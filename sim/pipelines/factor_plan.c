@@ -46,7 +46,7 @@ static bb_need tiles_need(const bb_factor_pipeline *pipeline, const bb_tile_plan
     return bb_need_together(matrix, bb_need_in_turn(factoring, solving));
 }
 
-// Need of the same over processes, for the process with the most tiles.
+// Need of one factorization with its solves over processes, for the process with the most tiles.
 static bb_status shared_need(const bb_factor_solver_config *solver,
                              const bb_factor_pipeline *pipeline, const bb_tile_plan *plan,
                              const bb_factor_extent *extent, bb_plan *lines, bb_need *out)

@@ -30,7 +30,7 @@ typedef struct bb_factor_problem {
     bb_index draw;            ///< number of the draw; 0: no added randomness
     const double *tile_norms; ///< bb_tile_norms of D A D in the solver's tiles, NULL: computed if a
                               ///< rule needs them
-    double *scale;            ///< [n] of the unit diagonal, NULL for none
+    double *scale;            ///< [n] scale to the unit diagonal, NULL for none
     const struct bb_factor_engine *engine; ///< engine on the CPU, NULL: this process's own
     bb_factor_resident *resident; ///< receives R if a GPU solves, and every r[t] stays NULL; NULL:
                                   ///< R is copied to the host
@@ -63,14 +63,13 @@ typedef struct bb_factor_effort {
 
 /// Factors and solves a pipeline, with the solver's dither and, for draws above 0, the draw's
 /// factors on the rows after the scale. The policy's map is that of the matrix without either.
-/// Allocates r[t] [m][n] for each target reached, or leaves them on the GPU (`resident`).
-/// With `escalate`, a failure is followed by x3 throughout and then dp. Bytes, operations and
-/// seconds count all attempts; the outcome is the last one's, and its detail lists earlier ones.
-/// The first use of a device's kernels is not timed.
-/// Bytes, operations, seconds, the report and a numerical failure go to `evaluation`. A rule
-/// without a tolerance fails as underdetermined if noise gives no floor. Errors: BB_MEMORY,
-/// BB_INVALID (the policy's), BB_IO (a table's), the sources'. Owner of each r[t]: the caller,
-/// after a failure too.
+/// Allocates r[t] [m][n] for each target reached, or leaves them on the GPU (`resident`). With
+/// `escalate`, a failure is followed by x3 throughout and then dp. Bytes, operations and seconds
+/// include all attempts. The outcome is that of the last attempt, and its detail lists the earlier
+/// ones. The first use of a device's kernels is not timed. Bytes, operations, seconds, the report
+/// and a numerical failure go to `evaluation`. A rule without a tolerance fails as underdetermined
+/// if noise gives no floor. Errors: BB_MEMORY, BB_INVALID (the policy's), BB_IO (a table's), the
+/// sources'. Owner of each r[t]: the caller, after a failure too.
 BB_CHECKED bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
                                              const bb_factor_pipeline *pipeline, double **r,
                                              bb_evaluation *evaluation);

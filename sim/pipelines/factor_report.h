@@ -17,15 +17,16 @@ typedef struct bb_factor_report {
     double saturated;
     double cost;        ///< time of the updates at nominal rates, relative to sp
     double escalations; ///< attempts after the first
-    double iterations_mean, iterations_most; ///< of the refinement, over right-hand sides
+    double iterations_mean, iterations_most; ///< iterations of the refinement, over right-hand
+                                             ///< sides
     double break_even; ///< iterations at which a direct x3 factorization costs the same
-    double stored_bytes, stored_values; ///< of the reconstructors, if stored
-    double stored_bits;                 ///< per value, including scales and widths
-    /// sent between processes, for the factor and one solve; NaN with one process
+    double stored_bytes, stored_values; ///< bytes and values of the reconstructors, if stored
+    double stored_bits;                 ///< stored bits per value, including scales and widths
+    /// bytes sent between processes, for the factor and one solve; NaN with one process
     double wire_bytes;
     double swap_read_bytes,
         swap_written_bytes; ///< traffic of a file of tiles, for the factor; NaN: no file
-    double swap_wait_s;     ///< wait for tiles, summed over threads
+    double swap_wait_s;     ///< time for which threads wait for tiles, summed over threads
     double host_to_device_bytes,
         device_to_host_bytes;      ///< traffic of an L in host memory; NaN: none
     double tile_size;              ///< rows of a tile, NaN: no factorization

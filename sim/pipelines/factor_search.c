@@ -232,7 +232,7 @@ double bb_factor_search_add_draw(const bb_factor_search_task *task, const bb_eva
 typedef struct searching {
     const bb_factor_search_task *task;
     const bb_factor_pipeline *pipeline;
-    bb_factor_problem problem; // with its tile norms
+    bb_factor_problem problem; // problem with its tile norms
     bb_index targets;
     bb_device_kind device;
     bb_evaluation tried;      // draw 0 of the candidate

@@ -59,18 +59,19 @@ bb_factor_pipeline bb_factor_candidates_mixture(const bb_factor_candidates *cand
 
 /// Loss of reconstructors.
 typedef struct bb_factor_loss {
-    double loss;  ///< compared with max_loss, NaN without one
+    double loss;  ///< loss to compare with max_loss, NaN without one
     double drawn; ///< value for the study's statistics of draws, NaN without one
 } bb_factor_loss;
 
 /// Input of a search for an arithmetic or a storage (storage_search.h); everything is borrowed.
 typedef struct bb_factor_search_task {
     const bb_factor_pipeline *pipelines; ///< pipelines of the study
-    bb_index pipeline;                   ///< index of the searched one
+    bb_index pipeline;                   ///< index of the searched pipeline
     bb_search_trials *trials;
     const char *quantity;             ///< name of the missing quantity if `drawn` of a draw is NaN
-    const bb_factor_problem *problem; ///< for arithmetic
-    /// for arithmetic: computed if a device needs them, then owned by the caller
+    const bb_factor_problem *problem; ///< problem, for an arithmetic
+    /// norms of the tiles, for an arithmetic: computed if a device needs them, then owned by the
+    /// caller
     double **tile_norms;
     void *context;
     /// Computes the loss of the reconstructors r [targets] of a successful evaluation, and sets its

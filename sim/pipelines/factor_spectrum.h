@@ -21,7 +21,7 @@ BB_CHECKED bb_status bb_factor_spectrum_publish(const bb_factor_problem *problem
 /// Checks that the selected tiles are within n measurements. Errors: BB_INVALID.
 BB_CHECKED bb_status bb_factor_spectrum_check(const bb_factor_solver_config *solver, bb_index n);
 
-/// Need of the requested eigenvalues; that of tiles is negligible.
+/// Need of the requested eigenvalues. The need of the tiles is negligible.
 bb_need bb_factor_spectrum_need(const bb_factor_solver_config *solver, bb_index n);
 
 #endif

@@ -129,7 +129,7 @@ static bb_status choose_clips(const bb_rounding_norm *norm, const bb_rounding_st
     const bb_index count = bb_codec_clip_count(bb_coded_matrix_config(matrix));
     double *copy = NULL;    // [m][n]
     double *excess = NULL;  // [2][m] of the current clip, and the smallest so far
-    bb_index *clips = NULL; // [2][m] likewise
+    bb_index *clips = NULL; // [2][m] the clips with these errors
     BB_TRY(BB_ALLOCATE(values, &copy));
     BB_TRY(BB_ALLOCATE(2 * m, &excess));
     BB_TRY(BB_ZEROED(2 * m, &clips));

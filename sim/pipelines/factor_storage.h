@@ -19,8 +19,8 @@
 /// bb_factor_storage_release.
 typedef struct bb_factor_storage {
     int study_device;           ///< a bb_device_kind or BB_DEVICE_AUTO
-    bb_rounding_norm norms[2];  ///< [0] of s, [1] of P s with means filtered
-    bb_rounding_norm slopes[2]; ///< likewise, without the modes outside the covariance
+    bb_rounding_norm norms[2];  ///< norms: [0] of s, [1] of P s with means filtered
+    bb_rounding_norm slopes[2]; ///< [0] of s, [1] of P s, without the modes outside the covariance
 } bb_factor_storage;
 
 /// Borrows its pointers. `modes` are those outside the covariance, `groups` those whose means may
@@ -49,12 +49,12 @@ BB_CHECKED bb_status bb_factor_storage_apply(bb_factor_storage *self,
                                              const bb_factor_pipeline *pipeline, bb_index draw,
                                              bb_index m, double *r, bb_evaluation *evaluation);
 
-/// Stored reconstructor as a real-time computer holds it. Zero-initialise; release with
+/// Stored reconstructor as a real-time computer has it in memory. Zero-initialise; release with
 /// bb_stored_reconstructor_release.
 typedef struct bb_stored_reconstructor {
     bb_coded_matrix *matrix; ///< NULL: nothing is stored
     float *means;            ///< [m][groups] R V; NULL: means are not filtered
-    float *scales;           ///< [n] of columns, by which slopes are divided; NULL: none
+    float *scales;           ///< [n] scales of columns, by which slopes are divided; NULL: none
 } bb_stored_reconstructor;
 
 void bb_stored_reconstructor_release(bb_stored_reconstructor *self);

@@ -69,7 +69,8 @@ bb_status bb_factor_tiles_publish(const bb_factor_problem *problem,
                                   bb_results *results)
 {
     bb_status status = BB_OK;
-    bb_factor_problem known = *problem; // with the norms, computed once for all maps
+    bb_factor_problem known = *problem; // the problem with the norms, which are computed once for
+                                        // all maps
     double *norms = NULL;
     bb_policy_map *map = NULL;
     bool begun = false;

@@ -16,7 +16,7 @@ typedef struct bb_narrow_sum {
 
 enum { BB_NARROW_SUM_LANES = 128 }; ///< largest number of simultaneous sums
 
-/// Whether a pipeline's sums are narrow: in a format other than fp64.
+/// True if a pipeline's sums are narrow, that is in a format other than fp64.
 bool bb_narrow_sum_is_given(const bb_factor_pipeline *pipeline);
 
 /// Narrow sums of a pipeline, over rows of n products.

@@ -19,7 +19,7 @@ typedef struct bb_pipeline_state {
     const bb_index *order; ///< [count] order of computation
     bb_index finished;     ///< number of finished pipelines, in that order
     bb_evaluation *first;  ///< first of [count] records, each starting with its evaluation
-    size_t stride;         ///< bytes from one to the next
+    size_t stride;         ///< distance in bytes between two records
     bb_index count;
     const bb_index *tile;     ///< tile of all pipelines; NULL: none
     bb_search_trials *trials; ///< NULL: no searches

@@ -13,13 +13,13 @@
 
 /// Cost and errors of storing matrices of one kind; start from bb_coding_report_start.
 typedef struct bb_coding_report {
-    double seconds; ///< to encode and compare, and to compute rows from the source
+    double seconds; ///< time to encode and compare, and to compute rows from the source
     double bytes;
     double values;
     double saturated;
     double underflowed;
     double non_finite;    ///< values outside the codec's range
-    bb_error_norms norms; ///< of decoded relative to exact values, without scales
+    bb_error_norms norms; ///< errors of decoded values relative to exact ones, without scales
 } bb_coding_report;
 
 bb_coding_report bb_coding_report_start(void);
@@ -42,9 +42,10 @@ BB_CHECKED bb_status bb_coding_report_publish(const bb_list *pipelines, const ch
 
 /// Source of exact rows.
 typedef struct bb_exact_rows {
-    const bb_matrix_source *source; ///< filled `batch` rows at a time, from multiples of it
+    const bb_matrix_source *source; ///< source of the rows, which fills `batch` rows at a time,
+                                    ///< from multiples of `batch`
     bb_index batch;
-    const bb_coded_matrix *matrix; ///< the same rows in fp64 already, or NULL
+    const bb_coded_matrix *matrix; ///< the same rows already encoded in fp64, or NULL
 } bb_exact_rows;
 
 /// Draw: a repetition with independent rounding (precision/draw.h).
@@ -72,7 +73,7 @@ BB_CHECKED bb_status bb_product_coding_encode(
     const bb_product_pipeline *pipeline, const bb_exact_rows *rows, const bb_matrix_layout *layout,
     bb_coding_report *report, bb_row_certificate *certificates, bb_coded_matrix **out);
 
-/// Encodes a draw likewise: rows are multiplied by its factors, returned in `factors`
+/// Encodes a draw in the same way: rows are multiplied by its factors, returned in `factors`
 /// (zero-initialised, released by the caller), and compared without them. Errors: as above.
 BB_CHECKED bb_status bb_product_coding_encode_draw(const bb_product_pipeline *pipeline,
                                                    const bb_exact_rows *rows,

@@ -41,8 +41,8 @@ bool bb_stage_formats_narrow(bb_chain_stage stage, const bb_stage_formats *forma
 
 /// Keys of `search:`, with max_loss (storage_search.h).
 typedef struct bb_product_search_config {
-    bb_list codecs; ///< of bb_codec_config; empty: all that the pipeline supports
-    bb_list stages; ///< of bb_chain_stage: stages whose formats are searched
+    bb_list codecs; ///< list of bb_codec_config; empty: all that the pipeline supports
+    bb_list stages; ///< list of bb_chain_stage: stages whose formats are searched
 } bb_product_search_config;
 
 /// Record of `pipelines:`. Products and sums are in one of bb_working_format_names.
@@ -53,11 +53,12 @@ typedef struct bb_product_pipeline {
     int multiply;            ///< bb_format, a working one
     int accumulate;          ///< bb_format, a working one
     bb_index accumulate_run; ///< products per partial sum in their own format
-    int device;              ///< as bb_study.device; -1: the study's
+    int device;              ///< as bb_study.device; -1: the device of the study
     bb_index draws;          ///< number of encodings with independent rounding, including draw 0
     bb_delivery_config delivery;              ///< wafer experiment only
     bb_stage_formats stages[BB_CHAIN_STAGES]; ///< wafer experiment only
-    double max_loss;                          ///< in nm; NaN: no search; wafer experiment only
+    double max_loss;                          ///< limit of the loss in nm; NaN: no search; wafer
+                                              ///< experiment only
     bb_product_search_config search;
 } bb_product_pipeline;
 
@@ -66,7 +67,7 @@ extern const bb_schema bb_product_pipeline_schema;
 /// Whether a pipeline's storage is searched.
 bool bb_product_pipeline_searches(const bb_product_pipeline *pipeline);
 
-/// Whether any of its stages is narrow.
+/// True if any stage of a pipeline is narrow.
 bool bb_product_pipeline_narrows(const bb_product_pipeline *pipeline);
 
 /// Whether the formats of any of its stages are searched.
@@ -106,7 +107,7 @@ BB_CHECKED bb_status bb_product_pipeline_operator(const bb_product_pipeline *pip
                                                   bb_device *device, const bb_coded_matrix *matrix,
                                                   bb_coded_operator **out);
 
-/// The same for a matrix on a GPU, which the operator takes over. Errors: those of
+/// Creates the operator for a matrix on a GPU, whose ownership it takes. Errors: those of
 /// bb_coded_operator_of_device_matrix.
 BB_CHECKED bb_status bb_product_pipeline_operator_there(const bb_product_pipeline *pipeline,
                                                         bb_device *device,

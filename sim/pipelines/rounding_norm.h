@@ -36,15 +36,15 @@ typedef struct bb_rounding_norm {
     double *between;                  ///< [groups][groups] `means` averaged over a group's rows
     double diagonal;                  ///< weight c of I - P
     double *centred;                  ///< [n][modes] P U
-    struct bb_tile_matrix *factor;    ///< in fp64 on the CPU; NULL until first used
-    bb_outcome outcome;               ///< of that factorization
-    struct bb_norm_panels *panels;    ///< on the device; NULL until first used
-    bb_outcome device_outcome;        ///< of that factorization
+    struct bb_tile_matrix *factor;    ///< factor in fp64 on the CPU; NULL until first used
+    bb_outcome outcome;               ///< outcome of that factorization
+    struct bb_norm_panels *panels;    ///< factor on the device; NULL until first used
+    bb_outcome device_outcome;        ///< outcome of that factorization
     bool on_device;                   ///< location of the factor prepared last
 } bb_rounding_norm;
 
-/// Matrix of the norm, with `self` as its context. Its twin on a device is that of the problem's
-/// matrix with a low-rank update. Errors: BB_MEMORY, the source's.
+/// Matrix of the norm, with `self` as its context. Its twin on a device is the twin of the
+/// problem's matrix with a low-rank update. Errors: BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_rounding_norm_source(bb_rounding_norm *self, bb_matrix_source *out);
 
 /// Factors on the CPU, once; a breakdown sets `outcome`. Errors: BB_MEMORY, the source's.

@@ -35,7 +35,8 @@ typedef struct bb_search_trial {
     bb_index pipeline; ///< index in the study
     char name[BB_SEARCH_NAME];
     double tolerance, loss, cost; ///< loss NaN after a failure
-    double wrong;                 ///< largest of its draws, 0 for experiments without a count
+    double wrong;                 ///< largest count of errors of its draws, 0 for experiments
+                                  ///< without a count
     bool accepted;
 } bb_search_trial;
 
@@ -51,10 +52,10 @@ void bb_search_trials_destroy(bb_search_trials **trials);
 typedef struct bb_search {
     bb_search_trials *trials; ///< NULL: trials are not listed
     bb_index pipeline;        ///< index in the study
-    const char *name;         ///< of that pipeline
+    const char *name;         ///< name of that pipeline
     double max_loss;
     double max_wrong;
-    bb_index draws; ///< at least 1
+    bb_index draws; ///< number of draws, at least 1
     void *context;  ///< argument of the callbacks
     /// Computes one draw of a candidate; `*loss` is NaN if it failed or has none.
     bb_status (*evaluate)(void *context, const void *pipeline, bb_index draw, double *loss);
@@ -67,7 +68,7 @@ typedef struct bb_search {
     bool found;
     bb_index trial_count;
     bb_search_trial last;    ///< last trial
-    bb_search_trial best;    ///< if found
+    bb_search_trial best;    ///< cheapest accepted trial, if found
     bb_search_trial nearest; ///< rejected trial with the smallest loss; empty name: none has a loss
 } bb_search;
 
@@ -108,7 +109,7 @@ BB_CHECKED bb_status bb_search_run_ladder(bb_search *search, const bb_search_lad
 typedef struct bb_search_lane {
     bb_search *search;
     bb_search_bracket bracket;
-    int step; ///< of the current pass; -1: this lane is done
+    int step; ///< step of the current pass; -1: this lane is done
 } bb_search_lane;
 
 /// Ladders that share passes over the data.
@@ -129,8 +130,8 @@ BB_CHECKED bb_status bb_search_run_lanes(const bb_search_lanes *lanes);
 
 /// Quality of a pipeline; NaN after a failure.
 typedef struct bb_slot_score {
-    double wrong; ///< count that must be 0
-    double error; ///< compared with a tolerance
+    double wrong; ///< number of errors, which must be 0
+    double error; ///< loss to compare with a tolerance
     double bytes; ///< bytes stored by its slots
 } bb_slot_score;
 

@@ -8,7 +8,7 @@
 
 #include "sim/pipelines/factor_storage.h"
 
-/// Whether a pipeline's slopes are rounded.
+/// True if a pipeline's slopes are rounded.
 bool bb_slope_rounding_is_given(const bb_factor_pipeline *pipeline);
 
 /// Adds R D R^T to `cee` [m][m] for r [m][n]; the pipeline's filter selects the rounded slopes. No

@@ -182,13 +182,13 @@ done:
     return status;
 }
 
-// Formats of a stage by increasing bytes; at equal bytes the coarser first. The step after the last
-// is fp64.
+// Formats of a stage by increasing bytes; at equal bytes the coarser format is first. The step
+// after the last one is fp64.
 static const bb_format stage_ladder[] = {BB_FORMAT_BF16, BB_FORMAT_FP16, BB_FORMAT_TF32,
                                          BB_FORMAT_FP32};
 enum { STAGE_STEPS = sizeof stage_ladder / sizeof *stage_ladder };
-static const double stage_share =
-    0.1; // fraction of max_loss for a stage; the storage needs most, because it has most bytes
+static const double stage_share = 0.1; // fraction of max_loss for a stage; the storage, which has
+                                       // most of the bytes, needs most of the loss
 
 typedef struct searched searched;
 

@@ -26,7 +26,7 @@
 typedef struct bb_product_pipeline bb_product_pipeline;
 
 enum { BB_STORAGE_SEARCH_CODECS = 32, BB_STORAGE_SEARCH_LADDERS = 64 };
-enum { BB_STAGE_SEARCH_TRIALS = 3 }; ///< largest number for a stage
+enum { BB_STAGE_SEARCH_TRIALS = 3 }; ///< largest number of trials for a stage
 
 /// Ladder of candidates of one codec.
 typedef struct bb_storage_ladder {
@@ -62,9 +62,10 @@ typedef struct bb_storage_trial {
     bb_index pipeline;                 ///< index in the study
     int stage;                         ///< bb_chain_stage to try; -1: the storage
     const bb_product_pipeline *record; ///< pipeline with the candidate's storage, or the reference
-                                       ///< with only the stage changed
+                                       ///< pipeline with the candidate's storage; for a stage, the
+                                       ///< reference with only that stage changed
     double loss;                       ///< largest over its draws; NaN if one failed
-    double bytes;                      ///< bytes of the operator, or of the stage's values
+    double bytes;                      ///< largest loss of its draws; NaN if one failed
 } bb_storage_trial;
 
 /// Searches of all product pipelines of a study. Opaque, owned by the caller.
@@ -101,7 +102,7 @@ bool bb_storage_search_found(const bb_storage_search *search, bb_index pipeline,
 BB_CHECKED bb_status bb_storage_search_publish(const bb_storage_search *search,
                                                const bb_output_table *losses, bb_results *results);
 
-/// Candidates and costs of the storage search, in /search.
+/// Output table of /search: candidates and costs of the storage search.
 extern const bb_output_table bb_storage_search_outputs;
 
 /// The factor pipeline with the widest storage of its first ladder; unchanged without a storage

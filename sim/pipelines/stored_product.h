@@ -16,7 +16,7 @@
 typedef struct bb_stored_product {
     bb_index m, n;
     const double *r;        ///< [m][n], borrowed
-    bb_slope_groups groups; ///< borrowed; count 0: means are not filtered
+    bb_slope_groups groups; ///< groups whose means are filtered, borrowed; count 0: none
     bb_slope_config slopes;
     double step;    ///< rounding step of slopes with `bits`; 0: none
     bool is_narrow; ///< use `sum` for narrow sums
@@ -25,7 +25,7 @@ typedef struct bb_stored_product {
     double *sums;    ///< [m][groups] R V
 } bb_stored_product;
 
-/// Whether a pipeline's product differs from that in fp64.
+/// True if a pipeline's product differs from the product in fp64.
 bool bb_stored_product_is_given(const bb_factor_pipeline *pipeline);
 
 /// Creates the product for the decoded r [m][n], borrowed like the storage. Errors: BB_MEMORY, the

@@ -16,7 +16,7 @@ typedef struct looping {
     bb_index m, n;
     double *r;            // [m][n]
     const double *values; // [m][n] input, if r is not written
-    const double *scales; // [n], or [m] for a draw
+    const double *scales; // [n] scales of columns, or [m] factors of a draw
     const double *sums;   // [m][groups]
     double *stored;       // [m][groups]
     double *lowest;       // [m]

@@ -9,7 +9,8 @@
 #include "precision/coded_matrix.h"
 #include "sim/pipelines/rounding_norm.h"
 
-/// Largest minus smallest value; NaN is ignored. Errors: BB_MEMORY.
+/// Range of the values of a reconstructor: the largest minus the smallest; NaN is ignored. Errors:
+/// BB_MEMORY.
 BB_CHECKED bb_status bb_stored_rows_range(bb_index m, bb_index n, const double *r, double *out);
 
 /// Multiplies columns by their scales [n], or divides by them.

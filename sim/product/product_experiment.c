@@ -369,7 +369,7 @@ static void compare(const product_run *run, product_evaluation *evaluation)
     for (bb_index v = 0; v < run->vectors; ++v) {
         const double relative =
             bb_error_norms_relative(run->y + v * rows, run->truth + v * rows, rows);
-        // NaN counts as the worst error; fmax would drop it.
+        // Treats NaN as the worst error; fmax would drop it.
         bool worse = isnan(relative) || relative > evaluation->worst_vector;
         evaluation->worst_vector = worse ? relative : evaluation->worst_vector;
     }
@@ -649,7 +649,7 @@ static bb_status plan_product(const void *study, const bb_run_options *options, 
     const double dumped = dump_bytes(options->dump, (double)product->pipelines.count,
                                      (double)layout.rows, (double)layout.columns, (double)vectors);
     plan->output_bytes = 1000.0 * (double)product->pipelines.count + dumped;
-    plan->host_bytes += dumped; // encoded matrices are kept, at most as large
+    plan->host_bytes += dumped; // encoded matrices are kept; each is at most as large
 done:
     bb_matrix_file_close(&inputs);
     bb_matrix_file_close(&file);

@@ -15,8 +15,8 @@ typedef struct bb_product_layout_config {
 
 typedef struct bb_product_study {
     bb_study common;
-    bb_matrix_place matrix; ///< C [rows][columns]
-    bb_matrix_place inputs; ///< X [vectors][columns]; members NULL: random vectors
+    bb_matrix_place matrix; ///< matrix C [rows][columns]
+    bb_matrix_place inputs; ///< inputs X [vectors][columns]; members NULL: random vectors
     bb_index vectors;       ///< number of random vectors, without inputs
     bb_product_layout_config layout;
     bb_machine_price_config machine;

@@ -37,9 +37,9 @@ typedef struct bb_host_state {
     char kernel[BB_HOST_TEXT]; ///< release and version
     char hypervisor[BB_HOST_TEXT];
     char isolated[BB_HOST_TEXT]; ///< cores excluded from the scheduler
-    char governor[BB_HOST_TEXT]; ///< of core 0
-    char load[BB_HOST_TEXT];     ///< averages over 1, 5 and 15 minutes
-    char clocks[BB_HOST_TEXT];   ///< of the GPU: sm and memory, current and maximum
+    char governor[BB_HOST_TEXT]; ///< frequency governor of core 0
+    char load[BB_HOST_TEXT];     ///< load averages over 1, 5 and 15 minutes
+    char clocks[BB_HOST_TEXT];   ///< clocks of the GPU: sm and memory, current and maximum
 } bb_host_state;
 
 /// Settings of the loop's thread, or the reasons why they were refused.
@@ -47,7 +47,7 @@ typedef struct bb_realtime_thread {
     char core[BB_HOST_TEXT];
     char memory[BB_HOST_TEXT];
     char policy[BB_HOST_TEXT];
-    bool pinned, locked, raised; ///< in force
+    bool pinned, locked, raised; ///< settings that are in force
     cpu_set_t cores;             ///< original cores of the thread
     int slack;                   ///< original timer slack, ns; negative: unknown
 } bb_realtime_thread;
@@ -84,7 +84,7 @@ typedef struct bb_realtime_measurement {
     bb_index held; ///< steps whose outputs were held at the previous values because of a non-finite
                    ///< value
     bool interrupted;
-    double wall_seconds; ///< from the first measured release to the last step's end
+    double wall_seconds; ///< time from the first measured release to the last step's end
     bb_realtime_host host;
     int device_count;
     bb_device_report devices[BB_REALTIME_DEVICES];
@@ -96,7 +96,7 @@ void bb_realtime_measurement_release(bb_realtime_measurement *measured);
 typedef struct bb_realtime_schedule {
     bb_index warm_up, steps; ///< numbers of warm-up and of measured steps
     int64_t period_ns;       ///< interval of releases; 0: each when the previous step has ended
-    bool by_device;          ///< by the device's clock
+    bool by_device;          ///< releases are by the device's clock
     bb_index depth;          ///< steps in flight; 1 with the host's clock
     bool polls;              ///< the thread polls for the end of steps and never sleeps
     bool stops_threads;      ///< stop the thread pool before the loop

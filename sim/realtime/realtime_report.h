@@ -37,7 +37,7 @@ bb_index bb_latency_worst(bb_index count, const bb_step_record *records, bb_inde
                           bb_index *out);
 
 enum {
-    BB_LATENCY_BINS = 2001, ///< of 1 us; the last one covers 2 ms and above
+    BB_LATENCY_BINS = 2001, ///< number of bins of 1 us; the last one covers 2 ms and above
     BB_LATENCY_BINS_PER_SECOND = 1000000,
 };
 

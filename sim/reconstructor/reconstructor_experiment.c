@@ -32,7 +32,7 @@ typedef struct estimate {
     const bb_factor_pipeline *pipeline;
     bb_evaluation common;
     double *r;    // [m][n]; NULL if the pipeline failed earlier
-    double trace; // trace of the residual covariance, without Ctt if that is not given
+    double trace; // trace of the residual covariance; Ctt is omitted if it is not given
 } estimate;
 
 typedef struct reconstructor_run {
@@ -123,7 +123,7 @@ done:
     return status;
 }
 
-// Traces of the residual covariances of all available estimates, in one pass over Cmm.
+// Computes the traces of the residual covariances of all available estimates, in one pass over Cmm.
 static bb_status score(reconstructor_run *run, estimate *estimates, bb_index estimate_count)
 {
     bb_status status = BB_OK;

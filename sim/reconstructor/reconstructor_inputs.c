@@ -45,7 +45,7 @@ done:
     return status;
 }
 
-// As open_dataset, with the key in error messages.
+// Opens a dataset as open_dataset does, with the key in error messages.
 static bb_status open_place(const bb_matrix_place *place, bool symmetric, bb_quantity quantity,
                             const char *name, const char *key, const char *unit,
                             bb_matrix_file **out)

@@ -15,7 +15,7 @@ typedef struct bb_reconstructor_inputs {
     bb_matrix_file *cmm, *ctm, *ctt; ///< ctt NULL: not given
     double *vectors, *weights;       ///< U [n][columns], w [columns]; NULL: no low-rank part
     bb_index columns;
-    bool bounded;         ///< whether the weights are finite
+    bool bounded;         ///< true if the weights are finite
     bb_matrix_source sum; ///< A plus its low-rank part
     double *zeros;        ///< [m][m] replacement for a missing Ctt
     bb_view zeros_view;
