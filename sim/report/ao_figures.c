@@ -116,15 +116,15 @@ done:
     return status;
 }
 
-// Grid of panels: an image and its difference form a pair, two pairs in a row; cm.
+// Grid of panels, cm. An image and its difference form a pair; a row has two pairs.
 typedef struct grid {
     bb_index rows;
     double width, pitch_x, pitch_y;
 } grid;
 
-static const double above_cm = 0.45;  // above a row, for its titles
-static const double below_cm = 1.75;  // below the last row, for numbers and scales
-static const double beside_cm = 1.15; // left of the first column
+static const double above_cm = 0.45;  // space above a row, for its titles
+static const double below_cm = 1.75;  // space below the last row, for numbers and scales
+static const double beside_cm = 1.15; // space to the left of the first column
 static const double between_cm = 0.2;
 
 static bb_status lay_out(const images *set, bb_figure *figure, grid *out)

@@ -36,8 +36,8 @@ typedef struct surroundings {
     bb_index kept_count;
 } surroundings;
 
-// Area that the name of `self` at a position would cover of regions to be kept clear, cm2: points,
-// earlier names, reserved boxes, and the region outside of the axes.
+// Area by which the name of `self` at a position would cover regions that must stay clear, cm2.
+// Such regions are points, earlier names, reserved boxes, and the region outside of the axes.
 static double covered(const surroundings *around, bb_index self, bb_figure_box name)
 {
     const double area = (name.x_high - name.x_low) * (name.y_high - name.y_low);
@@ -61,7 +61,8 @@ static void place_name(const surroundings *around, bb_index self)
     double least = INFINITY;
     for (int r = 0; r < RADII && least > 0.0; ++r) {
         for (int d = 0; d < DIRECTIONS && least > 0.0; ++d) {
-            // Starts on the right, then alternates between above and below, and ends on the left.
+            // Directions start on the right, then alternate between above and below, and end on the
+            // left.
             const int turn = d % 2 == 0 ? d / 2 : -(d + 1) / 2;
             const double angle = 2.0 * M_PI * turn / DIRECTIONS;
             const double x = place->x + (radii_cm[r] + point_cm + 0.5 * place->width) * cos(angle);

@@ -28,14 +28,15 @@ void bb_placement_run(bb_placement *places, bb_index count, bb_figure_box axes,
 
 /// Loss and cost of a pipeline, as in the table.
 typedef struct bb_cloud_cost {
-    double loss;  ///< largest of the experiment's losses, with draws the worst; infinite: unknown
-    double bytes; ///< of the operator; infinite: unknown
+    double loss;      ///< largest of the experiment's losses, with draws that of the worst draw;
+                      ///< infinite: unknown
+    double bytes;     ///< bytes of the operator; infinite: unknown
     bool is_eligible; ///< computed, safe and not invalid
-    bool front;       ///< on the front of loss and bytes
+    bool front;       ///< true if the point is on the front of loss and bytes
 } bb_cloud_cost;
 
-/// Zero-initialise; set `loss_name`, `x_name` and, after bb_cloud_create, names, words, costs and
-/// x.
+/// Scatter plot. Zero-initialise; set `loss_name`, `x_name` and, after bb_cloud_create, names,
+/// words, costs and x.
 typedef struct bb_cloud {
     const char *loss_name, *x_name; ///< labels of the axes
     bb_index count;

@@ -164,7 +164,7 @@ double bb_figure_text_cm(const char *text, double points)
     bb_index characters = 0;
     for (const char *byte = text; *byte != '\0'; ++byte) {
         characters += ((unsigned char)*byte & 0xc0) !=
-                      0x80; // counts UTF-8 characters, not continuation bytes
+                      0x80; // counts UTF-8 characters and skips continuation bytes
     }
     return 0.6 * (double)characters * points / points_an_inch *
            cm_an_inch; // approximate width of DejaVu Sans

@@ -20,7 +20,7 @@
 #define BB_FIGURE_SKY       "#56b4e9"
 #define BB_FIGURE_ORANGE    "#e69f00"
 enum { BB_FIGURE_COLOURS = 7 };
-/// Colours of series, in order: the above except grey.
+/// Colours of series, in order: the colours above except grey.
 extern const char *const bb_figure_colours[BB_FIGURE_COLOURS];
 
 typedef enum bb_figure_format {
@@ -33,10 +33,10 @@ typedef enum bb_figure_format {
 
 /// Part of the page, cm.
 typedef struct bb_figure_box {
-    double x_low, y_low, x_high, y_high; ///< for margins: width of each edge
+    double x_low, y_low, x_high, y_high; ///< edges of the part; for margins: width of each edge
 } bb_figure_box;
 
-/// Zero-initialise; release with bb_figure_release.
+/// Picture. Zero-initialise; release with bb_figure_release.
 typedef struct bb_figure {
     bb_figure_format format;
     double width_cm, height_cm;
@@ -66,7 +66,7 @@ BB_CHECKED bb_status bb_figure_begin(bb_figure *figure, const bb_results *result
 BB_CHECKED bb_status bb_figure_margins(bb_figure *figure, bb_figure_box margins,
                                        bb_figure_box *out);
 
-/// Same for a part of the page. Errors: BB_MEMORY.
+/// Sets the position of the axes as above, within a part of the page. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_figure_place(bb_figure *figure, bb_figure_box axes);
 
 /// Starts a named block of data; a comment in it describes the columns. Errors: BB_MEMORY.
@@ -94,7 +94,7 @@ BB_CHECKED bb_status bb_figure_name_axes(bb_figure *figure, bb_figure_box axes, 
 BB_CHECKED bb_status bb_figure_log_axis(bb_figure *figure, const char *axis, double low,
                                         double high, double length_cm);
 
-/// Argument of `set format` for plain numbers.
+/// Text for `set format` that prints plain numbers.
 const char *bb_figure_number(const bb_figure *figure);
 
 /// Tic step, 1, 2 or 5 times a power of ten, for a linear axis of length `length_cm` with `room_cm`

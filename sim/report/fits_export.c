@@ -328,7 +328,8 @@ static const place_table actuators = {
     "conjugate; X and Y on the conjugate, relative to the telescope axis."};
 // clang-format on
 
-// Writes nothing if the results lack a column or have another number of rows than R.
+// Writes the positions of rows or columns; nothing if the results lack a column or have another
+// number of rows than R.
 static bb_status write_places(bb_fits_writer *writer, const bb_fits_export *wanted,
                               const place_table *table, const char *index, bb_index rows)
 {

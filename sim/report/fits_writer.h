@@ -49,7 +49,7 @@ enum { BB_FITS_COLUMNS = 8 };
 BB_CHECKED bb_status bb_fits_writer_table(bb_fits_writer *writer, const char *name, bb_index rows,
                                           const bb_fits_column *columns, int count);
 
-/// Keywords of the current part, and lines of text. Numbers that are not finite are omitted.
+/// Write keywords and lines of text to the current part. Numbers that are not finite are omitted.
 BB_CHECKED bb_status bb_fits_writer_text(bb_fits_writer *writer, const char *keyword,
                                          const char *value, const char *comment);
 BB_CHECKED bb_status bb_fits_writer_number(bb_fits_writer *writer, const char *keyword,

@@ -11,8 +11,8 @@
 enum { NAME_BYTES = 160, PANELS_A_ROW = 4 };
 
 static const double panel_points = 7.0;
-static const double above_cm = 0.45; // above a row, for its titles
-static const double below_cm = 1.35; // below the last row, for numbers and the scale
+static const double above_cm = 0.45; // space above a row, for its titles
+static const double below_cm = 1.35; // space below the last row, for numbers and the scale
 static const double beside_cm = 1.15;
 static const double between_cm = 0.3;
 static const double error_decades = 4.0;

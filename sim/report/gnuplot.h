@@ -18,7 +18,7 @@
 BB_CHECKED bb_status bb_gnuplot_draw(const bb_figure *figure, const char *path, bool scripts,
                                      bool force, const bb_file_list *inputs);
 
-/// For tests: time limit of a picture; 0 restores one minute.
+/// Sets the time limit of a picture, for tests; 0 restores one minute.
 void bb_gnuplot_set_limit(double seconds);
 
 /// True if gnuplot is available.

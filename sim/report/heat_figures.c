@@ -13,9 +13,9 @@ enum { NAME_BYTES = 200 };
 typedef struct heat_map {
     const bb_dataset *x, *y;  // centres, mm
     const bb_dataset *rises;  // [1][y][x] in the last light step, K
-    const bb_dataset *inputs; // [light steps][cells] of all steps, relative to another level; NULL:
-                              // draw the last step
-    bb_index step;            // from 0
+    const bb_dataset *inputs; // [light steps][cells] temperatures of all steps, relative to another
+                              // level; NULL: draw the last step
+    bb_index step;            // index of the light step, from 0
     double exposure, radius;  // radius of the wafer, mm
 } heat_map;
 
@@ -232,7 +232,7 @@ static bb_status draw_probes(const bb_plot_scene *scene, bb_figure *figure)
     margins.y_high += 0.3 * bb_figure_key_rows(set.keys, set.count, figure->width_cm - 2.2);
     BB_TRY(bb_figure_margins(figure, margins, &axes));
     BB_TRY(bb_figure_name_axes(figure, axes, "time since the first wafer was clamped [s]", NULL));
-    // Placed farther left than usual, since the numbers may be long.
+    // Places the label farther left than usual, since the numbers may be long.
     BB_TRY(bb_figure_write(figure, 0.35, 0.5 * (axes.y_low + axes.y_high), "temperature rise [K]",
                            BB_FIGURE_POINTS, "center rotate by 90"));
     BB_TRY(bb_figure_write_keys(figure, set.keys, set.count, axes));

@@ -19,7 +19,7 @@ typedef struct machine {
 
 typedef struct machine_file {
     const char *title;
-    bb_list machines; // of machine
+    bb_list machines; // list of machine
 } machine_file;
 
 static const char *const kinds[] = {"cpu", "gpu", "fpga", NULL};
@@ -126,7 +126,7 @@ bb_status bb_machine_table_read(const char *path, bb_results *results)
     if (tree != NULL && problems.count == 0) {
         BB_TRY(check(&found.machines, path, &problems));
     }
-    // Without the last line end, which is added when printed.
+    // Omits the last line end, which is added when printed.
     BB_REQUIRE(problems.count == 0, BB_INVALID, "%.*s", (int)problems.lines.length - 1,
                bb_text_string(&problems.lines));
     machine *items = found.machines.items;

@@ -36,7 +36,7 @@ done:
     return status;
 }
 
-// Key with most values other than `other`; conditions before keys of pipelines.
+// Key with most values other than `other`; conditions precede keys of pipelines.
 static const bb_swept_key *choose_key(const bb_swept *swept, const bb_swept_key *other)
 {
     const bb_swept_key *best = NULL;

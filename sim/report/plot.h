@@ -13,21 +13,22 @@ typedef struct bb_plot_scene {
     /// NULL for a file without experiment, such as a benchmark file
     const bb_experiment *experiment;
     const char *x, *y;             ///< swept keys, y also "pipeline"; NULL: defaults, see below
-    const char *pipeline;          ///< for heatmap and lines
-    const char *value;             ///< for heatmap and lines: dataset of /results
-    const char *exposure;          ///< for heat: number of a scored exposure; NULL: the last
-    bb_index step;                 ///< for heat: light step from 1; 0: the last
-    const bb_results *const *more; ///< [more_count] for kernels: further files
+    const char *pipeline;          ///< pipeline of the kinds heatmap and lines
+    const char *value;             ///< dataset of /results, for the kinds heatmap and lines
+    const char *exposure;          ///< number of a scored exposure, for the kind heat; NULL: the
+                                   ///< last
+    bb_index step;                 ///< light step from 1, for the kind heat; 0: the last
+    const bb_results *const *more; ///< [more_count] further files, for the kind kernels
     int more_count;
 } bb_plot_scene;
 
 enum { BB_PLOT_NEEDS = 5, BB_PLOT_MOST_PANELS = 12, BB_PLOT_MOST_FILES = 8 };
 
 enum bb_plot_trait {
-    BB_PLOT_OF_SWEEPS = 1,  ///< for a collection; else for a single run
-    BB_PLOT_TAKES_KEYS = 2, ///< x, y, pipeline and value of a scene
-    BB_PLOT_TAKES_STEP = 4, ///< exposure and step
-    BB_PLOT_TAKES_FILES = 8 ///< more than one file
+    BB_PLOT_OF_SWEEPS = 1,  ///< the kind draws a collection; else a single run
+    BB_PLOT_TAKES_KEYS = 2, ///< the kind accepts x, y, pipeline and value of a scene
+    BB_PLOT_TAKES_STEP = 4, ///< the kind accepts exposure and step
+    BB_PLOT_TAKES_FILES = 8 ///< the kind accepts more than one file
 };
 
 typedef struct bb_plot_kind {
@@ -64,12 +65,13 @@ const bb_dataset *bb_plot_column(const bb_results *results, const char *name);
 /// Dataset with a single number; NaN if absent.
 double bb_plot_single(const bb_results *results, const char *path);
 
-/// Index of the reference pipeline: the first whose quantity of interest has no error; 0 if
+/// Index of the reference pipeline: the first one whose quantity of interest has no error; 0 if
 /// unknown.
 bb_index bb_plot_reference(const bb_results *results);
 
-/// Range of a logarithmic axis around the positive ones of `count` numbers, with a margin on both
-/// sides of an eighth of the decades, at least a factor of 1.5; 0.1 and 10 if none is positive.
+/// Range of a logarithmic axis around the positive ones of `count` numbers. The margin on both
+/// sides is an eighth of the decades, at least a factor of 1.5; the range is 0.1 to 10 if no number
+/// is positive.
 void bb_plot_range(const double *numbers, bb_index count, double *low, double *high);
 
 /// Kinds in the order of their source files.

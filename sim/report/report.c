@@ -21,8 +21,8 @@ typedef struct page {
     const bb_results *results;
     bool is_sweep;
     bool has_table;
-    bb_swept swept; // of a sweep
-    bb_front front; // of a run
+    bb_swept swept; // data of a sweep
+    bb_front front; // data of a run
     bb_grid_source source;
     bb_grid grid;
 } page;

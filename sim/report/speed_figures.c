@@ -181,7 +181,8 @@ static bool has_roof(const roof *found, bb_index row)
            found->rate->numbers[row] > 0.0;
 }
 
-// Peak of a row; for a row on a device without a peak, the point where its slope leaves the page.
+// Peak of a row. On a device without a peak it is the point where the slope of the row leaves the
+// page.
 static double peak_of(const roof *found, bb_index row, double beyond)
 {
     const double peak = found->peak->numbers[row];

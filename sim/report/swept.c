@@ -363,7 +363,7 @@ done:
     return status;
 }
 
-// True if it succeeded at every point with a known loss.
+// True if a choice succeeded at every point with a known loss.
 static bool has_loss(const bb_swept_choice *choice)
 {
     return choice->failed == 0.0 && choice->without_loss == 0.0;

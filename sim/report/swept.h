@@ -30,7 +30,7 @@ typedef struct bb_swept_choice {
     char *name;  ///< "hp3, width 2"
     char *count; ///< number of failures of all points, "1/60"
     double points, failed, failure_bound;
-    double without_loss; ///< number of points where it succeeded but its loss is unknown
+    double without_loss; ///< number of points where the pipeline succeeded but its loss is unknown
     double loss_median, loss_p99, loss_most, bits, bytes;
     bb_index worst_point; ///< index along the points, -1: none
 } bb_swept_choice;
@@ -50,10 +50,11 @@ typedef struct bb_swept {
 /// True if results are those of a sweep.
 bool bb_swept_is(const bb_results *results);
 
-/// "3 of 6 planned points were run", or that a search has not ended; NULL if complete.
+/// Sentence "3 of 6 planned points were run", or that a search has not ended; NULL if complete.
 const char *bb_swept_partial(const bb_results *results);
 
-/// Errors: BB_IO (not the structure of a collection), BB_MEMORY. Release with bb_swept_release.
+/// Reads a collected sweep. Errors: BB_IO (not the structure of a collection), BB_MEMORY. Release
+/// with bb_swept_release.
 BB_CHECKED bb_status bb_swept_read(const bb_results *results, const bb_experiment *experiment,
                                    bb_swept *out);
 void bb_swept_release(bb_swept *swept);
@@ -88,8 +89,8 @@ BB_CHECKED bb_status bb_swept_add_value(const bb_swept_key *key, bb_index value,
 /// or -1.
 bb_index bb_swept_best(const bb_swept *swept, double max_loss);
 
-/// True if a choice is safe and no other safe one has at most its worst loss and bytes, and less
-/// of one.
+/// True if a choice is safe and no other safe choice has at most its worst loss and at most its
+/// bytes, and less of one.
 bool bb_swept_is_front(const bb_swept *swept, bb_index choice);
 
 /// Appends the answer: the number of safe choices, and the one with fewest bytes, with or without a

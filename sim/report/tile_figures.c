@@ -163,8 +163,8 @@ static bb_status draw_tiles(const bb_plot_scene *scene, bb_figure *figure)
     const bb_index room = figure->width_cm > 12.0 ? 4 : 2;
     const bb_index columns = set.count < room ? set.count : room;
     const bb_index rows = (set.count + columns - 1) / columns;
-    const double above = 1.0; // for keys and the first titles
-    const double apart = 1.2; // between rows
+    const double above = 1.0; // space for keys and the first titles
+    const double apart = 1.2; // space between rows
     double width = fmin((figure->width_cm - 0.35 - 0.75 * (double)columns) / (double)columns, 6.0);
     if (isnan(figure->height_cm)) {
         figure->height_cm = above + (width + apart) * (double)rows + 1.2;

@@ -151,7 +151,7 @@ static double longest(const view *wafer, const vectors *field)
     return peak;
 }
 
-// 1, 2 or 5 times a power of ten, at most `limit`.
+// Rounds `limit` down to 1, 2 or 5 times a power of ten.
 static double round_below(double limit)
 {
     const double power = pow(10.0, floor(log10(limit)));

@@ -8,7 +8,7 @@
 #include "core/device/device.h"
 #include "sim/run/study.h"
 
-/// Devices for a piece of work, in addition to the cpu.
+/// Devices that can run a piece of work, in addition to the cpu.
 typedef struct bb_device_offer {
     const char *work; ///< "the tile Cholesky of ao", for messages
     unsigned kinds;   ///< sum of BB_DEVICE_OFFER: devices with kernels for it
@@ -16,7 +16,7 @@ typedef struct bb_device_offer {
 
 #define BB_DEVICE_OFFER(kind) (1U << (unsigned)(kind))
 
-/// Minimum sizes of work for which `auto` selects cuda. For unwrapping it always does.
+/// Minimum sizes of work for which `auto` selects cuda. For unwrapping, `auto` always selects it.
 #define BB_DEVICE_CHOICE_ORDER  3500 ///< rows of a factored matrix (performance.md, 6)
 #define BB_DEVICE_CHOICE_VALUES 4e9  ///< values of multiplied matrices (performance.md, 6)
 #define BB_DEVICE_CHOICE_ROWS   7e7  ///< values of matrices with rows computed for each product

@@ -67,7 +67,7 @@ typedef struct bb_experiment {
     bb_status (*live)(const void *study, const bb_live_options *options, bb_results *results,
                       bb_text *table);
     const char *live_help;    ///< stream that it processes, for the user
-    const bb_column *columns; ///< [column_count] of the result table, in order
+    const bb_column *columns; ///< [column_count] columns of the result table, in order
     bb_index column_count;
     const struct bb_part *const
         *parts;                ///< features available to its studies, NULL-terminated; or NULL
@@ -90,7 +90,7 @@ typedef struct bb_experiment {
     bb_status (*report)(const bb_results *results, bb_text *out);
 } bb_experiment;
 
-/// Table of experiments; the program's is bb_experiments, tests have their own.
+/// Table of experiments. The program's table is bb_experiments; tests have their own.
 typedef struct bb_experiment_table {
     const bb_experiment *const *rows; ///< [count]
     bb_index count;
@@ -121,20 +121,20 @@ BB_CHECKED bb_status bb_experiment_load(const bb_experiment_table *table, const 
                                         const char *const *overrides, bb_index override_count,
                                         bb_problems *problems, bb_config **out);
 
-/// Same for a request, whose schemas are set to the table's.
+/// Loads a configuration as above from a request, whose schemas are set to the table's.
 BB_CHECKED bb_status bb_experiment_load_by(const bb_experiment_table *table,
                                            bb_config_request request, bb_problems *problems,
                                            bb_config **out);
 
-/// Same for a text that was read earlier.
+/// Loads a configuration as above from a text that was read earlier.
 BB_CHECKED bb_status bb_experiment_load_text(const bb_experiment_table *table,
                                              const bb_config_file *file,
                                              const char *const *overrides, bb_index override_count,
                                              bb_problems *problems, bb_config **out);
 
-/// Same in two steps: read the files once, then bind repeatedly with further overrides. The schemas
-/// of `request` are set to the table's. Errors and ownership as bb_config_base_read and
-/// bb_config_base_bind.
+/// Load a configuration in two steps: read the files once, then bind repeatedly with further
+/// overrides. The schemas of `request` are set to the table's. Errors and ownership as
+/// bb_config_base_read and bb_config_base_bind.
 BB_CHECKED bb_status bb_experiment_base_read(const bb_experiment_table *table,
                                              bb_config_request request, bb_problems *problems,
                                              bb_config_base **out);

@@ -19,11 +19,11 @@ typedef struct bb_part {
                                        ///< plan_lines, start and run
     /// Adds violations of rules between keys to `problems`. Errors: BB_MEMORY.
     bb_status (*check)(const void *study, const bb_config *config, bb_problems *problems);
-    /// Memory and time of its runs, in addition to those of the solves.
+    /// Computes memory and time of the part's runs, in addition to those of the solves.
     bb_status (*need)(const void *study, const void *extent, bb_need *out);
-    /// Adds its lines to a plan, which already includes its need.
+    /// Adds the part's lines to a plan, which already includes its need.
     bb_status (*plan_lines)(const void *study, const void *extent, bb_plan *plan);
-    /// Called before the pipelines are computed, and after all are scored.
+    /// Functions called before the pipelines are computed, and after all are scored.
     bb_status (*start)(void *work, bb_results *results);
     bb_status (*run)(void *work, bb_results *results);
     const bb_output_table *const *outputs; ///< NULL-terminated; NULL: writes nothing
@@ -42,8 +42,8 @@ BB_CHECKED bb_status bb_parts_start(const bb_part *const *parts, const void *stu
 BB_CHECKED bb_status bb_parts_run(const bb_part *const *parts, const void *study, void *work,
                                   bb_results *results);
 
-/// Combines their needs, which occur one after the other, each together with `common`, which
-/// persists.
+/// Combines the needs of all parts, which occur one after the other, each together with `common`,
+/// which persists.
 BB_CHECKED bb_status bb_parts_need(const bb_part *const *parts, const void *study,
                                    const void *extent, bb_need common, bb_need *out);
 

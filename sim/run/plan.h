@@ -55,8 +55,8 @@ void bb_plan_set(bb_plan *plan, bb_need need);
 /// (fewer GPUs).
 BB_CHECKED bb_status bb_plan_require_device(const bb_plan *plan);
 
-/// Bytes that `ulimit -v` leaves for a plan after memory already mapped and the buffers and stacks
-/// of `threads` threads; INFINITY without a limit.
+/// Bytes that `ulimit -v` leaves for a plan, after the memory already mapped and the buffers and
+/// stacks of `threads` threads; INFINITY without a limit.
 double bb_plan_limit_bytes(bb_index threads);
 
 void bb_plan_release(bb_plan *plan);
@@ -67,7 +67,7 @@ typedef struct bb_machine {
     char name[BB_MACHINE_NAME];
     double host_bytes;
     bb_index gpus;    ///< 0: none
-    double gpu_bytes; ///< of each
+    double gpu_bytes; ///< memory of each GPU
 } bb_machine;
 
 /// Reads a description. Errors: BB_IO, BB_INVALID with `problems`, BB_MEMORY.

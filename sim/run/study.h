@@ -72,7 +72,7 @@ typedef struct bb_machine_price {
         .optional = true, .meaning = "Adds the energy counted by run --energy to cost_usd."        \
     }
 
-/// Struct with only these keys, for experiments without other keys of `machine:`.
+/// Struct with only the keys of the price, for experiments without other keys of `machine:`.
 typedef struct bb_machine_price_config {
     bb_machine_price price;
 } bb_machine_price_config;

@@ -110,7 +110,7 @@ done:
     return status;
 }
 
-// Numbers of a choice's points while they are gathered; each [slots].
+// Numbers of a choice's points while they are gathered; each array is [slots].
 typedef struct gathering {
     bb_index *settings; // setting of the pipeline at each slot, -1: not part of that study
     double *losses, *bits, *bytes;

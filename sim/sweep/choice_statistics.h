@@ -14,13 +14,14 @@ typedef struct bb_choice {
     const char *name; ///< name of the pipeline
     char *setting;    ///< values of its swept keys, "width 2"; "" if none is swept
     double points, failed;
-    double without_loss;                ///< points where it succeeded but its loss is unknown
-    double share_failed, failure_bound; ///< bb_failure_bound
-    double safe;                        ///< 0 or 1; NaN: 1 so far
+    double without_loss;                ///< points where the pipeline succeeded but its loss is
+                                        ///< unknown
+    double share_failed, failure_bound; ///< share of failed points, and bb_failure_bound
+    double safe;                        ///< 0 or 1; NaN: safe at all points so far
     double loss_median, loss_p99, loss_worst;
     double worst_point;    ///< point with the worst loss; NaN: none
     double bits_per_value; ///< median of 32 / compression_ratio
-    double operator_bytes; ///< median
+    double operator_bytes; ///< median of the bytes
 } bb_choice;
 
 typedef struct bb_choices {
@@ -30,7 +31,8 @@ typedef struct bb_choices {
     bb_index planned, run; ///< numbers of points
 } bb_choices;
 
-/// Errors: BB_MEMORY; for a search BB_IO. Release with bb_choices_release.
+/// Computes the statistics of every choice of a collection. Errors: BB_MEMORY; for a search BB_IO.
+/// Release with bb_choices_release.
 BB_CHECKED bb_status bb_choices_find(const bb_collection *collection, bb_choices *out);
 void bb_choices_release(bb_choices *choices);
 

@@ -26,7 +26,7 @@ typedef struct bb_collected {
     char axes[BB_COLLECTION_RANK][BB_COLLECTION_NAME];
     bb_index inner;  ///< items of a pipeline, or of a point for datasets without pipelines
     double *numbers; ///< [slots][pipelines or 1][inner]
-    char **texts;    ///< same shape
+    char **texts;    ///< [slots][pipelines or 1][inner]
 } bb_collected;
 
 /// Axis of a dataset, the same at every point.
@@ -44,8 +44,8 @@ typedef struct bb_collection {
     const bb_sweep_progress *progress;
     bool dense;
     bb_index slot_count; ///< number of combinations, or of points that were run
-    bb_index *slots;     ///< [combinations] slot of each, -1: none
-    bb_index *points;    ///< [slot_count]
+    bb_index *slots;     ///< [combinations] slot of each combination, -1: none
+    bb_index *points;    ///< [slot_count] point of each slot
     char **pipelines;    ///< [pipeline_count] in order of appearance
     bb_index pipeline_count;
     bb_collected *datasets; ///< [dataset_count]
@@ -78,14 +78,14 @@ BB_CHECKED bb_status bb_collection_publish(const bb_collection *collection, bb_r
 /// Appends a CSV line for each point and pipeline, with the keys of the point. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_collection_list(const bb_collection *collection, bb_text *out);
 
-/// Zero-initialise except `max_loss`.
+/// Request for a collection. Zero-initialise except `max_loss`.
 typedef struct bb_sweep_collect_request {
     const bb_sweep_plan *plan;
     const char *output; ///< result file; NULL: none
     const char *csv;    ///< NULL: none
     bool partial;       ///< points may be missing
     bool force;         ///< files may be replaced
-    double max_loss;    ///< NaN: none
+    double max_loss;    ///< limit of the loss; NaN: none
     int argument_count; ///< command line, recorded in the file
     char *const *arguments;
     bb_index threads;
@@ -95,7 +95,7 @@ typedef struct bb_sweep_collect_request {
 /// missing without `partial`), BB_IO, BB_MEMORY.
 BB_CHECKED bb_status bb_sweep_collect(const bb_sweep_collect_request *request, bb_text *answer);
 
-/// Same in memory, as results with the structure of the file; nothing is written. Errors:
+/// Collects in memory, as results with the structure of the file; nothing is written. Errors:
 /// BB_INVALID, BB_IO, BB_MEMORY. The caller owns `*out`.
 BB_CHECKED bb_status bb_sweep_collect_results(const bb_sweep_collect_request *request,
                                               bb_results **out);

@@ -16,8 +16,8 @@ enum { BB_CREW_WORKERS = 256 };
 /// End of an item.
 typedef struct bb_crew_end {
     bb_status status; ///< status of the work, if the worker answered
-    int signal;       ///< that ended the worker, 0: none
-    bool late;        ///< exceeded the limit and was terminated
+    int signal;       ///< signal that ended the worker, 0: none
+    bool late;        ///< the item exceeded the limit and its worker was terminated
     int exit_code;    ///< exit code of a worker that ended without an answer, else 0
     double seconds;
     const char *text; ///< answer, or message of a failure; NUL-terminated

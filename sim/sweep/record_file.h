@@ -31,8 +31,8 @@ typedef enum bb_point_class {
     BB_POINT_MEMORY,   ///< out of memory on the host or a device
     BB_POINT_DEVICE,   ///< a device is absent or failed
     BB_POINT_INTERNAL, ///< a defect
-    BB_POINT_SIGNAL,   ///< its process was ended by a signal
-    BB_POINT_TIME,     ///< exceeded the time limit
+    BB_POINT_SIGNAL,   ///< the process of the point was ended by a signal
+    BB_POINT_TIME,     ///< the point exceeded the time limit
     BB_POINT_CLASSES
 } bb_point_class;
 
@@ -63,7 +63,7 @@ typedef struct bb_point_record {
     bb_index point;
     bb_point_class class;
     bb_index round;   ///< number of retry requests
-    bb_index attempt; ///< from 1, within the round
+    bb_index attempt; ///< number of the attempt within the round, from 1
 } bb_point_record;
 
 /// Appends a complete line: the header, and `rest` from bb_point_record_fill, or the message of a
@@ -87,7 +87,7 @@ BB_CHECKED bb_status bb_record_file_append(bb_record_file *file, const char *lin
 /// Position of a line.
 typedef struct bb_record_line {
     const char *file; ///< file name without folders
-    bb_index number;  ///< from 1
+    bb_index number;  ///< number of the line, from 1
     const void *json; ///< a json_t object, borrowed
 } bb_record_line;
 

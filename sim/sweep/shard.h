@@ -12,10 +12,10 @@
 
 #include "sim/sweep/sweep_progress.h"
 
-/// Zero-initialise.
+/// Shards to run. Zero-initialise.
 typedef struct bb_shard_request {
     const bb_sweep_plan *plan;
-    const bb_index *shards; ///< [shard_count] from 1, shards to run
+    const bb_index *shards; ///< [shard_count] numbers of the shards to run, from 1
     bb_index shard_count;   ///< 0: all points
     bb_index jobs; ///< workers; limited by memory, and to one for each GPU if the plan is for cuda;
                    ///< 0: one for each processor
@@ -27,13 +27,14 @@ typedef struct bb_shard_request {
 /// Result of a run.
 typedef struct bb_shard_report {
     bb_index done, failed;              ///< points recorded by this run
-    bb_index classes[BB_POINT_CLASSES]; ///< numbers by class, for this run
+    bb_index classes[BB_POINT_CLASSES]; ///< numbers of points by class, for this run
     bb_index before;                    ///< points completed earlier
     double seconds;
 } bb_shard_report;
 
-/// Errors: BB_INVALID (no such shard, an invalid study, a changed file), BB_IO (records cannot be
-/// written), BB_DEVICE (the plan's device is absent), BB_MEMORY.
+/// Runs the points of the requested shards. Errors: BB_INVALID (no such shard, an invalid study, a
+/// changed file), BB_IO (records cannot be written), BB_DEVICE (the plan's device is absent),
+/// BB_MEMORY.
 BB_CHECKED bb_status bb_shard_run(const bb_shard_request *request, bb_shard_report *out);
 
 /// Reopens all failed points, or those of one class (a name, NULL: all); `count` is their number.

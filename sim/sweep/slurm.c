@@ -28,8 +28,8 @@ typedef struct submission {
     const bb_slurm_request *request;
     bb_index elements;
     char program[PATH_BYTES];
-    char folder[PATH_BYTES]; // absolute
-    bb_text array, after;    // scripts
+    char folder[PATH_BYTES]; // absolute path
+    bb_text array, after;    // texts of the two scripts
     char *array_path, *after_path;
 } submission;
 

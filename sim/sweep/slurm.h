@@ -12,16 +12,16 @@
 /// array. If the array completed none of them, it is not repeated.
 #define BB_SLURM_OPEN "BITBUDGET_OPEN_POINTS"
 
-enum { BB_SLURM_ELEMENTS = 1000 }; ///< of an array; the usual MaxArraySize is 1001
+enum { BB_SLURM_ELEMENTS = 1000 }; ///< most elements of an array; the usual MaxArraySize is 1001
 
-/// Zero-initialise.
+/// Jobs to submit. Zero-initialise.
 typedef struct bb_slurm_request {
     const bb_sweep_plan *plan;
     const char *output; ///< the collected file
     double max_loss;    ///< limit for the answer, NaN: none
     bb_index nodes;     ///< elements of the array, 0: one for each shard, at most BB_SLURM_ELEMENTS
-    const char *const *extras; ///< [extra_count] options of sbatch for the array; those for place
-                               ///< and account also apply to the job after it
+    const char *const *extras; ///< [extra_count] options of sbatch for the array; the options for
+                               ///< place and account also apply to the job after it
     bb_index extra_count;
     bool print_only;
     bb_index open; ///< number of pending points of a search's generation

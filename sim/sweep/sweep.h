@@ -58,9 +58,9 @@ double bb_sweep_range_value(const bb_sweep_range *range, double share);
 double bb_sweep_range_tidy(double value, double slack);
 
 typedef struct bb_sweep_samples {
-    bool sobol; ///< else a Latin hypercube
+    bool sobol; ///< true: Sobol's sequence; false: a Latin hypercube
     bb_index samples, dimensions;
-    uint64_t seed; ///< for a sequence: 0, unshifted
+    uint64_t seed; ///< seed of the samples; for a sequence 0: unshifted
 } bb_sweep_samples;
 
 /// Computes coordinate `dimension` of all samples in [0, 1), `out` [samples], independent of the
@@ -74,7 +74,7 @@ enum { BB_SWEEP_AXES = 12, BB_SWEEP_AXIS_VALUES = 100000, BB_SWEEP_POINTS = 1000
 typedef struct bb_sweep_key {
     const char *path;   ///< "pipelines.hp2.policy.width"
     const char *name;   ///< name of its coordinate: "width", or the path if that name is in use
-    const bb_key *key;  ///< its row, NULL if the schema has none
+    const bb_key *key;  ///< row of the schema, NULL if the schema has none
     const char **texts; ///< [count of the axis] in the form of overrides
     double *numbers;    ///< [count of the axis], NULL if one value is not a number
 } bb_sweep_key;
@@ -167,27 +167,27 @@ BB_CHECKED bb_status bb_sweep_point_id(const bb_config *config, bb_device_kind d
 
 /// Treatment of conditions, i.e. all other axes, by a search.
 typedef enum bb_sweep_across {
-    BB_SWEEP_ACROSS_ALL, ///< one answer within the limit at all of them
-    BB_SWEEP_ACROSS_EACH ///< an answer for each
+    BB_SWEEP_ACROSS_ALL, ///< one answer that is within the limit at all conditions
+    BB_SWEEP_ACROSS_EACH ///< an answer for each condition
 } bb_sweep_across;
 
 /// Keys of `sweep.search` other than `over`, which is the last axis.
 typedef struct bb_sweep_search_config {
     const char *minimise; ///< bits_per_value, or a dataset of /results over `pipeline`
-    double max_loss;      ///< in the unit of the experiment
+    double max_loss;      ///< limit of the loss, in the unit of the experiment
     int across;           ///< bb_sweep_across
 } bb_sweep_search_config;
 
 /// Keys of `sweep` other than its axes.
 typedef struct bb_sweep_config {
-    bb_index shards;      ///< BB_INTEGER_UNSET: by the estimated time
-    double point_limit_s; ///< NaN: none
-    bb_index retries;     ///< for a point that failed by memory, device or a file
+    bb_index shards;      ///< number of shards; BB_INTEGER_UNSET: by the estimated time
+    double point_limit_s; ///< limit of the time of a point; NaN: none
+    bb_index retries;     ///< number of retries of a point that failed by memory, device or a file
 } bb_sweep_config;
 
 enum { BB_SWEEP_KEEP = 32 };
 
-/// Read-only for users.
+/// Sweep as read from a plan; read-only for users.
 typedef struct bb_sweep {
     bb_arena arena;
     bb_config_base *base;
@@ -202,8 +202,8 @@ typedef struct bb_sweep {
     bb_index keep_count;
     const char *keep[BB_SWEEP_KEEP]; ///< datasets in addition to scalars
     bb_sweep_exclusions exclusions;
-    bb_index point_count;    ///< all combinations
-    bb_index excluded_count; ///< number of those excluded
+    bb_index point_count;    ///< number of all combinations
+    bb_index excluded_count; ///< number of excluded combinations
 } bb_sweep;
 
 /// Keys of `sweep:` with schema tables.

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Sweeps with at most CHECKED_POINTS points are checked completely before anything is computed; of
-// a larger one every value of every axis is checked, and PLANNED_POINTS points spread over it.
+// Sweeps with at most CHECKED_POINTS points are checked completely before anything is computed; for
+// a larger sweep, every value of every axis is checked, and PLANNED_POINTS points spread over the
+// sweep.
 enum { CHECKED_POINTS = 512, PLANNED_POINTS = 12 };
 
 // Minimum duration of a shard that is worth a scheduler's overhead.
@@ -58,7 +59,7 @@ done:
     return status;
 }
 
-// Point at a given fraction of all, or the next one that is not excluded.
+// Point at a given fraction of all points, or the next one that is not excluded.
 static bb_index spread_point(const bb_sweep *sweep, bb_index index, bb_index count)
 {
     bb_index point =
@@ -246,7 +247,7 @@ bb_status bb_sweep_plan_make(const bb_experiment_table *experiments,
     bb_sweep_plan *plan = NULL;
     bb_config *config = NULL;
     overrides list = {.count = 0};
-    // An absolute path, so that its files can be found from any folder.
+    // Uses an absolute path, so that its files can be found from any folder.
     char *path = realpath(request->path, NULL);
     *out = NULL;
     BB_REQUIRE(path != NULL, BB_IO, "cannot read plan '%s': %s", request->path, strerror(errno));

@@ -13,20 +13,20 @@ enum { BB_SWEEP_PLAN_VERSION = 1, BB_SWEEP_OVERRIDES = 256 };
 
 /// Estimated need, from a number of points spread over all.
 typedef struct bb_sweep_need {
-    bb_index sampled;    ///< number of points planned
-    double seconds;      ///< average of a point, on this machine
-    double host_bytes;   ///< maximum of a point
-    double device_bytes; ///< maximum of a point
-    double output_bytes; ///< average of a point
+    bb_index sampled;    ///< number of points that were planned
+    double seconds;      ///< average time of a point, on this machine
+    double host_bytes;   ///< maximum memory of a point
+    double device_bytes; ///< maximum GPU memory of a point
+    double output_bytes; ///< average size of a point's results
 } bb_sweep_need;
 
-/// Read-only to users.
+/// Sealed plan; read-only to users.
 typedef struct bb_sweep_plan {
     bb_sweep *sweep;
     char id[BB_DIGEST_BYTES];
     char *folder;          ///< folder of the plan; NULL: not yet written
     char *text;            ///< text of plan.json
-    bb_index shards;       ///< at least 1
+    bb_index shards;       ///< number of shards, at least 1
     bb_device_kind device; ///< device selected by `auto`
     bb_sweep_need need;
     bb_point_files files; ///< files named by studies
@@ -36,10 +36,11 @@ typedef struct bb_sweep_plan {
 /// Options of planning. Zero-initialise.
 typedef struct bb_sweep_plan_request {
     const char *path;
-    const char *const *overrides; ///< [override_count] of the study
+    const char *const *overrides; ///< [override_count] overrides of the study
     bb_index override_count;
     const char *device; ///< as for --device; NULL: the study's
-    bb_index shards;    ///< instead of the plan's `shards: auto`; 0: by the estimated time
+    bb_index shards;    ///< number of shards instead of the plan's `shards: auto`; 0: by the
+                        ///< estimated time
     bb_index threads;
     bb_status (*begin)(const char *device); ///< as in bb_config_request
 } bb_sweep_plan_request;

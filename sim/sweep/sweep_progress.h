@@ -17,14 +17,14 @@ enum { BB_POINT_OPEN = -1, BB_RECORD_FILE_BYTES = 128 };
 /// Position of a line: file number and line number.
 typedef struct bb_record_place {
     int file;      ///< index in bb_sweep_progress.names
-    bb_index line; ///< from 1
+    bb_index line; ///< number of the line, from 1
 } bb_record_place;
 
 typedef struct bb_point_progress {
     int class;         ///< bb_point_class, or BB_POINT_OPEN
     bb_index round;    ///< number of requested retries
-    bb_index attempts; ///< failed attempts in that round
-    double seconds;    ///< of the last line
+    bb_index attempts; ///< number of failed attempts in that round
+    double seconds;    ///< time of the last line
     bb_record_place place;
     char id[BB_DIGEST_BYTES], digest[BB_DIGEST_BYTES]; ///< "" unless done
 } bb_point_progress;

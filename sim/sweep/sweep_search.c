@@ -15,9 +15,9 @@
 
 // Step of the search axis at the conditions of a group.
 typedef struct search_step {
-    bool run;             // run at all conditions
-    bool within_limit;    // within the limit at all conditions
-    double loss;          // largest loss, NaN: one failed
+    bool run;             // the step was run at all conditions
+    bool within_limit;    // the step is within the limit at all conditions
+    double loss;          // largest loss, NaN: one condition failed
     double value;         // largest value of the minimised quantity
     bb_index worst_point; // point with the largest loss, or a failed one; -1: not run
 } search_step;

@@ -34,7 +34,7 @@ typedef struct level_row {
     double spacing_mm;
     double step_ms;
     double error; // relative error
-    double order; // from the previous level; NaN for the first
+    double order; // observed order from the previous level; NaN for the first
     char name[NAME_BYTES];
 } level_row;
 

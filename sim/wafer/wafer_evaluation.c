@@ -115,7 +115,7 @@ typedef struct publication {
     const double *x, *y, *field;           // [points], borrowed from the work
     double *dx, *residual_x, *residual_y;  // [points], scratch
     const char *axis_names[BB_WAFER_AXES]; // [axes]
-    const char *details[MODELS];           // from the reference, since only the points matter
+    const char *details[MODELS];           // details of the reference, since only the points matter
     char detail[MODELS][DETAIL_BYTES];
 } publication;
 

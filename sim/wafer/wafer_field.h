@@ -10,7 +10,7 @@
 /// Computation of a pipeline's displacements in a field along an axis, on one wafer.
 typedef struct bb_field_job {
     const bb_product_pipeline *pipeline;
-    bb_wafer_evaluation *evaluation; ///< draw's results; NULL: encode only
+    bb_wafer_evaluation *evaluation; ///< results of the draw; NULL: encode only
     bb_index field, first_point;
     int axis;
     bb_index matrix;                  ///< index over axes and fields
@@ -22,16 +22,17 @@ typedef struct bb_field_job {
 
 /// Encoded rows of a draw of a pipeline, ready for multiplication.
 typedef struct bb_field_coded {
-    bb_coded_matrix *matrix, *unpacked; ///< on the host; `unpacked` if a device needs that form
+    bb_coded_matrix *matrix, *unpacked; ///< rows on the host; `unpacked` if a device needs that
+                                        ///< form
     bb_coded_operator *operation;
 } bb_field_coded;
 
 /// Rows of one field and axis that are encoded for pipelines: exact, or of a narrow stage. They are
 /// on the GPU of the pass if it has one, and on the host if any pipeline encodes there.
 typedef struct bb_field_rows {
-    bool there;               ///< whether they are on the pass's GPU
+    bool there;               ///< true if the rows are on the pass's GPU
     bb_wafer_row_source made; ///< rows generated on the host
-    bb_coded_matrix *matrix;  ///< in the reference's fp64 on the host; NULL until made
+    bb_coded_matrix *matrix;  ///< rows in the reference's fp64 on the host; NULL until made
     bb_view copy;             ///< host copy of the GPU's rows; empty until needed
     bb_matrix_source copied;
     double range;             ///< maximum - minimum of the values
@@ -39,7 +40,7 @@ typedef struct bb_field_rows {
     bb_stage_formats formats; ///< formats of narrow rows
 } bb_field_rows;
 
-/// Whether a job computes the truth.
+/// True if a job computes the truth.
 bool bb_wafer_field_is_truth(const bb_wafer_pass *pass, const bb_field_job *work);
 
 /// Generates or opens the rows. Zero-initialise; release with bb_wafer_field_release_rows. Errors:
@@ -100,7 +101,7 @@ BB_CHECKED bb_status bb_field_parts_list(const bb_wafer_task *tasks, bb_index co
                                          bb_index together, bb_field_parts *out);
 void bb_field_parts_release(bb_field_parts *list);
 
-/// Whether all evaluations compute on a GPU.
+/// True if all evaluations compute on a GPU.
 bool bb_field_parts_are_cuda(const bb_field_parts *list);
 
 /// Computes the contribution of a field and axis separately from the totals, which are restored on

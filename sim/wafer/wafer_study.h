@@ -32,7 +32,7 @@ enum { BB_LOOP_GPUS = 3, BB_LOOP_AHEAD_MOST = 200, BB_LOOP_AHEAD_MOST_MS = 1000 
 /// Keys of `realtime:`, the measurement of `bitbudget realtime`: steps of one pipeline, released at
 /// fixed times or back to back.
 typedef struct bb_realtime_config {
-    const char *pipeline; ///< NULL: the first that is not the reference
+    const char *pipeline; ///< NULL: the first pipeline that is not the reference
     int release;          ///< bb_release
     bb_index steps;
     double period_ms;
@@ -86,7 +86,7 @@ extern const char bb_wafer_study_starter[];
 /// Part of a study that the physics reads; it points into the study.
 bb_wafer_config bb_wafer_study_physics(const bb_wafer_study *study);
 
-/// Whether a bb_wafer_study has probes.
+/// True if a bb_wafer_study has probes.
 bool bb_wafer_study_has_probes(const void *study);
 /// Whether the closed-form kernel computes the rows of axis z, as with generators kernel and fem.
 bool bb_wafer_study_has_kernel_height(const bb_wafer_study *study);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { POINTS_LEAST = 2, POINT_ARRAYS = 5 }; // for a sigma; arrays per point
+enum { POINTS_LEAST = 2, POINT_ARRAYS = 5 }; // points needed for a sigma; arrays per point
 
 bb_status bb_wafer_work_open(const bb_wafer_study *study, bb_wafer_work *out)
 {

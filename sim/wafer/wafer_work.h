@@ -68,9 +68,11 @@ typedef struct bb_wafer_evaluation {
     bb_coding_report coding[BB_WAFER_AXES]; ///< sums over the scored fields
     bb_certificate_tally certificate[BB_WAFER_AXES];
     bb_index wafer_count;              ///< number of scored wafers
-    bb_wafer_displacements *wafers;    ///< [wafer_count]; the full report covers the last
+    bb_wafer_displacements *wafers;    ///< [wafer_count] displacements of each wafer; the full
+                                       ///< report covers the last one
     bb_index drawn_count;              ///< number of draws after the unperturbed one
-    struct bb_wafer_evaluation *drawn; ///< [drawn_count], without draws of their own
+    struct bb_wafer_evaluation *drawn; ///< [drawn_count] evaluations of those draws, which have no
+                                       ///< draws of their own
 } bb_wafer_evaluation;
 
 /// Allocates the displacements of the study's axes and scored wafers, also for `drawn_count` more
@@ -129,7 +131,7 @@ typedef struct bb_chain_errors {
 /// State of the driver; parts read it and write results. The dump, the last part, takes ownership
 /// of `problem` and `heating`. Zero-initialise; release with bb_wafer_work_release.
 typedef struct bb_wafer_work {
-    bb_wafer_study study;           ///< with resolved `auto` and, finally, the storages found
+    bb_wafer_study study;           ///< study with resolved `auto` and, finally, the storages found
     const char *dump;               ///< names of operators to dump, NULL: none
     bb_product_pipeline *pipelines; ///< copy of the study's pipelines
     bb_product_devices devices;
@@ -274,7 +276,7 @@ BB_CHECKED bb_status bb_chain_tasks_list(bb_wafer_work *work, bool found, bb_cha
 void bb_chain_tasks_append(const bb_chain_tasks *tasks, bb_wafer_task *list, bb_index *count);
 
 /// Scores the computed tasks into `work`; replaces a pipeline's certificates by those of its
-/// product alone, which is what they bound. Errors: BB_MEMORY.
+/// product alone, because certificates bound only the product. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_chain_tasks_score(const bb_chain_tasks *tasks, bb_wafer_work *work);
 void bb_chain_tasks_release(bb_chain_tasks *tasks);
 

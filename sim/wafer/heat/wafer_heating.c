@@ -97,7 +97,7 @@ typedef struct heating_run {
     bb_wafer_heating *out;
     bb_restart *restart; // NULL without checkpoints
     bb_heating_place place;
-    bool exposed; // whether the simulation is set to the exposure in `place`
+    bool exposed; // true if the simulation is set to the exposure in `place`
     bb_heat_simulation simulation;
     wafer_loading loading;
     double *before; // [cell_count] cell temperatures S at the start of a step

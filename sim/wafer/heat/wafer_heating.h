@@ -104,11 +104,11 @@ typedef struct bb_wafer_heating {
     /// the water temperature until bb_wafer_heating_subtract_reference
     double *inputs;
     double *references;      ///< [scored_wafers][cell_count] temperature rise at alignment, K
-    bool is_relative;        ///< whether the reference has been subtracted from `inputs`
-    bb_ledger *ledgers;      ///< [exposed_count] cumulative, at each exposure's end
-    double *imbalance;       ///< [exposed_count] relative error of that balance
+    bool is_relative;        ///< true if the reference has been subtracted from `inputs`
+    bb_ledger *ledgers;      ///< [exposed_count] cumulative energies at each exposure's end
+    double *imbalance;       ///< [exposed_count] relative error of the energy balance
     double *clipped_joules;  ///< [exposed_count] dose outside wafer and ring, J
-    bb_loaded_wafer *wafers; ///< [wafer_count]
+    bb_loaded_wafer *wafers; ///< [wafer_count] state at the loading of each wafer
     bb_wafer_probes probes;
     bb_index narrow_count;
     bb_narrow_inputs *narrow; ///< [narrow_count] sets of the last bb_wafer_heating_narrow

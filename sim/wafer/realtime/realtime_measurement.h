@@ -45,12 +45,13 @@ typedef enum bb_step_stage {
 
 /// Medians, s; NaN from `transfer` on in resident mode.
 typedef struct bb_field_times {
-    double each;     ///< all steps of a scored field, matrices present, each step waited for
-    double queued;   ///< all steps of a scored field, queued at once
-    double transfer; ///< copy of a field's matrices to all devices, nothing else in flight
+    double each;     ///< time of all steps of a scored field, matrices present, each step waited
+                     ///< for
+    double queued;   ///< time of all steps of a scored field, queued at once
+    double transfer; ///< time to copy a field's matrices to all devices, nothing else in flight
     double ratio;    ///< bytes of the matrices in fp32 over the bytes transferred
-    bb_field_schedule plain;     ///< predicted for fp32 matrices
-    bb_field_schedule predicted; ///< predicted for the transferred matrices
+    bb_field_schedule plain;     ///< schedule predicted for fp32 matrices
+    bb_field_schedule predicted; ///< schedule predicted for the transferred matrices
     bb_field_schedule measured;  ///< period of consecutive fields; latency from the start of a
                                  ///< single field's copy to the end of its last step
 } bb_field_times;

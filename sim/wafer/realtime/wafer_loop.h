@@ -52,7 +52,7 @@ typedef struct bb_loop_part {
     bb_index fields, sets;         ///< scored fields; operator sets: fields or slots
     bb_coded_matrix **matrices;    ///< [sets][axes]; NULL on a GPU, which has its own copies
     bb_coded_operator **operators; ///< [sets][axes]
-    /// Operators of a field until its image is made; matrices as above
+    /// operators and matrices of a field until its image is made; matrices are NULL on a GPU
     bb_coded_operator *fresh[BB_CODED_TOGETHER];
     bb_coded_matrix *fresh_matrices[BB_CODED_TOGETHER];
     bb_field_stream *stream; ///< NULL in resident mode
@@ -81,7 +81,7 @@ typedef struct bb_wafer_loop {
     bb_index turn;    ///< streamed: number of scored fields started
     /// streamed: scored field in a slot or in flight; -1: none
     bb_index slot_fields[BB_FIELD_SLOTS];
-    bb_index period, step; ///< current ones; -1: none
+    bb_index period, step; ///< current period and step; -1: none
 } bb_wafer_loop;
 
 /// Checks that the loop supports a study and its pipeline. Errors: BB_UNSUPPORTED, with the key and
