@@ -131,7 +131,7 @@ BB_CHECKED bb_status bb_search_run_lanes(const bb_search_lanes *lanes);
 /// Quality of a pipeline; NaN after a failure.
 typedef struct bb_slot_score {
     double wrong; ///< number of errors, which must be 0
-    double error; ///< loss to compare with a tolerance
+    double error; ///< error that is compared with a tolerance
     double bytes; ///< bytes stored by its slots
 } bb_slot_score;
 

@@ -64,8 +64,8 @@ typedef struct bb_storage_trial {
     const bb_product_pipeline *record; ///< pipeline with the candidate's storage, or the reference
                                        ///< pipeline with the candidate's storage; for a stage, the
                                        ///< reference with only that stage changed
-    double loss;                       ///< largest over its draws; NaN if one failed
-    double bytes;                      ///< largest loss of its draws; NaN if one failed
+    double loss;                       ///< largest loss of its draws; NaN if one failed
+    double bytes;                      ///< bytes of the operator, or of the stage's values
 } bb_storage_trial;
 
 /// Searches of all product pipelines of a study. Opaque, owned by the caller.
