@@ -25,8 +25,8 @@ typedef struct bb_ao_storage {
     bb_factor_storage common;
 } bb_ao_storage;
 
-/// Borrows both problems. `study_device` is the study's `device`, `inflation` the variances of
-/// modes outside the covariance. Errors: BB_MEMORY.
+/// Opens the storage and borrows both problems. `study_device` is the study's `device`, `inflation`
+/// the variances of modes outside the covariance. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem, int study_device,
                                         const bb_tomography *problem,
                                         const bb_unknown_modes_config *inflation,

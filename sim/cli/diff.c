@@ -109,7 +109,8 @@ static bb_status diff(void *context)
     const request *job = context;
     bb_results *results[2] = {NULL, NULL};
     char *labels[2] = {NULL, NULL};
-    // A file under its final name is complete, and file locks fail on many cluster file systems.
+    // Disables file locks, which fail on many cluster file systems; a file under its final name is
+    // complete.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     for (int side = 0; side < 2; ++side) {
         BB_TRY(read_file(job->options->operands[side], &results[side]));

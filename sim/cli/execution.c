@@ -68,8 +68,8 @@ done:
     return status;
 }
 
-// Checks the planned memory. Plans are estimates and memory may be swapped, so that a moderate
-// shortage is only a warning.
+// Checks the planned memory. Plans are estimates and memory may be swapped, so a moderate shortage
+// is only a warning.
 static bb_status check_memory(const bb_plan *plan, bb_index threads)
 {
     bb_status status = BB_OK;

@@ -6,7 +6,7 @@
 
 #include "sim/cli/command.h"
 
-/// All pointers are borrowed.
+/// Request for an execution; all pointers are borrowed.
 typedef struct bb_execution {
     const bb_options *options; ///< threads, dump, checkpoints, force, and the command line
     const bb_experiment_table *experiments;

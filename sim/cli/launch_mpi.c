@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry of the MPI program. Every process runs the command line; the first one writes and prints. A
-// failing process aborts all, since others may wait for it; for a regular end all processes have to
-// fail.
+// failing process aborts all processes, since others may wait for it. The program ends regularly
+// after an error only if all processes fail.
 #include "core/team.h"
 #include "sim/cli/launch.h"
 #include "solvers/distributed/engine.h"

@@ -51,7 +51,8 @@ static bool are_kernels_anew(const bb_options *options)
     return found;
 }
 
-// True for the file of tuned variants if the result records the variants that ran: it may change.
+// True for the file of tuned variants if the result records the variants that ran: the file may
+// have changed.
 static bool is_recorded(const bb_results *recorded, const char *key)
 {
     return strcmp(key, "kernels.wisdom") == 0 &&

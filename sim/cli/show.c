@@ -307,7 +307,8 @@ static bb_status show(void *context)
     exhibit shown = {0};
     bb_results *sweep = NULL;
     bb_text text = {0};
-    // A file under its final name is complete, and file locks fail on many cluster file systems.
+    // Disables file locks, which fail on many cluster file systems; a file under its final name is
+    // complete.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     BB_TRY(read_sweep(job, &sweep));
     if (sweep != NULL) {

@@ -81,7 +81,8 @@ done:
 bb_status bb_source_read(const bb_options *options, const bb_experiment_table *experiments,
                          const char *path, bb_results **out)
 {
-    // A file under its final name is complete, and file locks fail on many cluster file systems.
+    // Disables file locks, which fail on many cluster file systems; a file under its final name is
+    // complete.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     return is_folder(path) ? collect(options, experiments, path, out)
                            : read_file(options, path, out);
@@ -99,7 +100,8 @@ done:
 
 bb_status bb_source_read_recorded(char *path, const char *verb, bb_results **out)
 {
-    // A file under its final name is complete, and file locks fail on many cluster file systems.
+    // Disables file locks, which fail on many cluster file systems; a file under its final name is
+    // complete.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     bb_status status = bb_isolation_run(path, READING_SECONDS, read_once, path);
     if (status == BB_OK) {

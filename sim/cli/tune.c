@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Zero-initialise; release with release_subject.
+// Kernel to tune. Zero-initialise; release with release_subject.
 typedef struct kernel_subject {
     bb_kernel_source source;
     bb_object_file_data data;

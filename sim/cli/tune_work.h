@@ -9,7 +9,7 @@
 #include "sim/kernels/wisdom.h"
 #include "solvers/kernels/tuning/tuning.h"
 
-/// Zero-initialise except `options`; release with bb_tune_work_release.
+/// State of a tuning run. Zero-initialise except `options`; release with bb_tune_work_release.
 typedef struct bb_tune_work {
     const bb_options *options;
     bb_device *device;

@@ -35,8 +35,9 @@ typedef struct bb_fringe_input {
 /// without frames).
 BB_CHECKED bb_status bb_fringe_input_inspect(const bb_fringe_study *study, bb_fringe_input *out);
 
-/// As bb_fringe_input_inspect, and reads the values. Errors: also BB_INVALID (no finite point
-/// within the mask, a truth without a value there), BB_MEMORY. Release whatever the status.
+/// Inspects an input as bb_fringe_input_inspect does, and reads the values. Errors: also BB_INVALID
+/// (no finite point within the mask, a truth without a value there), BB_MEMORY. Release whatever
+/// the status.
 BB_CHECKED bb_status bb_fringe_input_open(const bb_fringe_study *study, bb_fringe_input *out);
 void bb_fringe_input_release(bb_fringe_input *input);
 
@@ -91,7 +92,7 @@ typedef struct bb_fringe_device {
     bb_kernel_context *context;
 } bb_fringe_device;
 
-/// Zero-initialise; release with bb_fringe_work_close.
+/// State of a run. Zero-initialise; release with bb_fringe_work_close.
 typedef struct bb_fringe_work {
     bb_fringe_study study;         ///< study with the sizes of its input; lists `pipelines`
     bb_fringe_pipeline *pipelines; ///< [pipeline_count] copy of the study's pipelines

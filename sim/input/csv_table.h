@@ -28,7 +28,7 @@ typedef struct bb_csv_cell {
     int column;
 } bb_csv_cell;
 
-/// Read-only for users.
+/// Table that was read; read-only for users.
 typedef struct bb_csv_table {
     char *text; ///< text of the file, as read
     bb_index column_count;

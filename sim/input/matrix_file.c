@@ -45,7 +45,7 @@ enum {
     UNIT_BYTES = 64,
     TITLE_BYTES = 256,
     PART_BYTES = 128,
-    MOST_EDGE = 1 << 20, // of a FITS image
+    MOST_EDGE = 1 << 20, // largest edge of a FITS image
     MIRROR_TILE = 1024,  // rows of a block compared with its mirror image
 };
 

@@ -23,7 +23,8 @@ extern const bb_schema bb_matrix_place_optional_schema;
 
 enum { BB_MATRIX_METADATA_BYTES = 4096 };
 
-/// Zero-initialised: nothing is known. Numbers are integers in files of this program.
+/// Metadata of a matrix. Zero-initialised: nothing is known. Numbers are integers in files of this
+/// program.
 typedef struct bb_matrix_metadata {
     double mesh_columns,
         mesh_rows;                ///< size of the mesh of the columns, or of a block of them; 0:

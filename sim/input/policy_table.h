@@ -13,8 +13,9 @@ typedef struct bb_policy_table {
     bb_variant *variants; ///< [tile_rows (tile_rows + 1) / 2], row by row
 } bb_policy_table;
 
-/// Errors: BB_IO (the file cannot be read), BB_INVALID (an unknown variant or a wrong number of
-/// variants; names file and line), BB_MEMORY. Release with bb_policy_table_release.
+/// Reads the table of a file. Errors: BB_IO (the file cannot be read), BB_INVALID (an unknown
+/// variant or a wrong number of variants; names file and line), BB_MEMORY. Release with
+/// bb_policy_table_release.
 BB_CHECKED bb_status bb_policy_table_read(const char *file, bb_policy_table *out);
 void bb_policy_table_release(bb_policy_table *table);
 

@@ -8,7 +8,7 @@
 #include "sim/config/study_file.h"
 #include "solvers/kernels/program/program.h"
 
-/// Zero-initialise; release with bb_kernel_source_release.
+/// Kernel of a file. Zero-initialise; release with bb_kernel_source_release.
 typedef struct bb_kernel_source {
     char *path; ///< path of the file, and origin of all places
     bb_description description;

@@ -60,7 +60,7 @@ BB_CHECKED bb_status bb_wisdom_record_read(bb_arena *arena, const char *origin, 
 
 enum { BB_WISDOM_FILE_BYTES = 1 << 26 };
 
-/// Zero-initialise; release with bb_wisdom_file_release.
+/// Records of wisdom files. Zero-initialise; release with bb_wisdom_file_release.
 typedef struct bb_wisdom_file {
     char *path; ///< path of the file read last
     bb_arena arena;

@@ -26,9 +26,9 @@ typedef struct bb_restart {
     bool first_stage;  ///< first of two stages of a study; the second does not resume
 } bb_restart;
 
-/// Takes ownership of `subject`, also on failure, and opens and checks the checkpoint to resume
-/// from. Without `--checkpoint-every` the interval is `usual_s`. Errors: those of
-/// bb_checkpoint_open.
+/// Starts checkpoints of a run: takes ownership of `subject`, also on failure, and opens and checks
+/// the checkpoint to resume from. Without `--checkpoint-every` the interval is `usual_s`. Errors:
+/// those of bb_checkpoint_open.
 BB_CHECKED bb_status bb_restart_open(const bb_run_options *options, double usual_s,
                                      bb_text *subject, bb_restart *out);
 void bb_restart_release(bb_restart *restart);

@@ -26,7 +26,7 @@ typedef struct bb_grid_column {
     const char **texts;    ///< [rows] instead of numbers, or displayed instead of NaN; NULL
 } bb_grid_column;
 
-/// Zero-initialise; release with bb_grid_release.
+/// Table of pipelines and columns. Zero-initialise; release with bb_grid_release.
 typedef struct bb_grid {
     const char **names; ///< [rows] names of pipelines
     bool *marked;       ///< [rows] on the Pareto front, if there is one file

@@ -43,7 +43,7 @@ BB_CHECKED bb_status bb_factor_device_check(const bb_factor_solver_config *solve
                                             const bb_factor_pipeline *pipeline);
 
 /// Adds a problem for each reason why pipelines assigned to CUDA have no kernels there, and for
-/// each request for OpenCL, whatever this machine has.
+/// each request for OpenCL, whatever devices this machine has.
 BB_CHECKED bb_status bb_factor_devices_check(const bb_list *pipelines,
                                              const bb_factor_solver_config *solver,
                                              int study_device, const bb_config *config,

@@ -23,9 +23,9 @@ typedef struct bb_factor_storage {
     bb_rounding_norm slopes[2]; ///< [0] of s, [1] of P s, without the modes outside the covariance
 } bb_factor_storage;
 
-/// Borrows its pointers. `modes` are those outside the covariance, `groups` those whose means may
-/// be filtered. `most_rows` bounds the rows of every reconstructor and truth, as in the plan
-/// (bb_factor_storage_need).
+/// Opens the norms and borrows its pointers. `modes` are those outside the covariance, `groups`
+/// those whose means may be filtered. `most_rows` bounds the rows of every reconstructor and truth,
+/// as in the plan (bb_factor_storage_need).
 void bb_factor_storage_open(const bb_factor_problem *problem, int study_device, bb_index most_rows,
                             const bb_low_rank *modes, const bb_slope_groups *groups,
                             bb_factor_storage *out);
@@ -71,8 +71,8 @@ BB_CHECKED bb_status bb_stored_reconstructor_code(const bb_factor_pipeline *pipe
 bb_need bb_stored_reconstructor_need(const bb_factor_pipeline *pipeline, bb_index rows,
                                      bb_index columns, double threads);
 
-/// As bb_factor_storage_apply of draw 0, and returns the stored matrices in `out`; empty after a
-/// failure. The caller owns its contents.
+/// Stores as bb_factor_storage_apply does in draw 0, and returns the stored matrices in `out`;
+/// empty after a failure. The caller owns its contents.
 BB_CHECKED bb_status bb_factor_storage_encode(bb_factor_storage *self,
                                               const bb_factor_pipeline *pipeline, bb_index m,
                                               double *r, bb_evaluation *evaluation,

@@ -10,7 +10,7 @@
 /// Key of the kernels that a pipeline launches on a device.
 typedef struct bb_factor_kernels {
     int count, diagonal, sweeps;
-    /// [count] variants that tiles may get; one without a policy
+    /// [count] variants that tiles may get; a single one without a policy
     bb_variant variants[BB_VARIANT_COUNT];
 } bb_factor_kernels;
 

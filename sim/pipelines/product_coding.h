@@ -84,7 +84,7 @@ BB_CHECKED bb_status bb_product_coding_encode_draw(const bb_product_pipeline *pi
 
 struct bb_device_matrix; // solvers/operator/device_matrix.h
 
-/// Encodes likewise on a GPU, from rows `values` [layout rows][layout columns] in its memory, in a
+/// Encodes a matrix on a GPU, from rows `values` [layout rows][layout columns] in its memory, in a
 /// storage of bb_device_coding_available; `draw` NULL: draw 0. Errors: those of
 /// bb_device_coding_encode. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_product_coding_encode_there(

@@ -144,7 +144,8 @@ static int middle_of(const bb_search_bracket *bracket)
 }
 
 // Step after `last`. The loss is proportional to the square of the rounding step, so one bit
-// changes it by a factor of four. Uses the middle without a prediction, or after too many.
+// changes it by a factor of four. The step is the middle if there is no prediction, or after too
+// many predictions.
 static int next_step(const bb_search *search, const bb_search_ladder *ladder,
                      const bb_search_bracket *bracket, int last, int trials)
 {

@@ -28,7 +28,7 @@ BB_CHECKED bb_status bb_sum_rounding_add(bb_factor_storage *storage,
 BB_CHECKED bb_status bb_sum_rounding_check(const bb_factor_pipeline *pipeline, bb_index index,
                                            const bb_config *config, bb_problems *problems);
 
-/// Need in addition to the factor.
+/// Need of the sampling, in addition to the factor.
 bb_need bb_sum_rounding_need(bb_index n, bb_index m, double threads);
 
 #endif

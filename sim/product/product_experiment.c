@@ -589,8 +589,8 @@ done:
     return status;
 }
 
-// Memory of the reference in fp64 and of one candidate at a time, each applied to all vectors; x, y
-// and the reference's y.
+// Memory of the reference in fp64 and of one candidate at a time, each applied to all vectors, and
+// of x, y and the reference's y.
 static bb_need sum(const bb_product_study *study, const bb_matrix_layout *layout, double vectors,
                    double threads)
 {

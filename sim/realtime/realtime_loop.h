@@ -154,8 +154,9 @@ bb_step_record bb_realtime_loop_record(bb_realtime_loop *loop, int64_t release_n
 /// those of the stages, BB_MEMORY.
 BB_CHECKED bb_status bb_realtime_loop_run(bb_realtime_loop *loop, bb_realtime_measurement *out);
 
-/// Same, with the state of host and devices before and after. A signal ends the steps early; before
-/// the first measured step it ends the program. Errors: as above.
+/// Runs the steps as above, and records the state of host and devices before and after the run. A
+/// signal ends the steps early; before the first measured step it ends the program. Errors: as
+/// above.
 BB_CHECKED bb_status bb_realtime_loop_measure(bb_realtime_loop *loop, int device_count,
                                               bb_device *const *devices,
                                               bb_realtime_measurement *out);

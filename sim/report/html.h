@@ -27,7 +27,7 @@ BB_CHECKED bb_status bb_html_add_code(const char *text, bb_text *out);
 /// Adds a grid as a table that is sorted by clicking its headings; rows of the front are marked.
 BB_CHECKED bb_status bb_html_add_grid(const bb_grid *grid, const char *first, bb_text *out);
 
-/// Table of texts: its headings, then cells row by row, then its end.
+/// Write a table of texts: its headings, then cells row by row, then its end.
 BB_CHECKED bb_status bb_html_open_table(const char *const *headings, int count, bb_text *out);
 BB_CHECKED bb_status bb_html_add_row(const char *const *cells, int count, bb_text *out);
 BB_CHECKED bb_status bb_html_close_table(bb_text *out);

@@ -10,7 +10,7 @@
 
 enum { BB_PLANE_NAME = 160 };
 
-/// Zero-initialise; release with bb_plane_release.
+/// Plane of two swept keys. Zero-initialise; release with bb_plane_release.
 typedef struct bb_plane {
     bb_swept swept;
     const bb_swept_key *x, *y; ///< y NULL: pipelines

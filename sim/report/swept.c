@@ -157,7 +157,7 @@ static const double *statistic(const bb_results *results, const char *name, bb_i
     return fits ? dataset->numbers : NULL;
 }
 
-// Index along the points of the point with a given number in the plan.
+// Index, among the points of the collection, of the point with a given number in the plan.
 static bb_index find_point(const bb_dataset *points, double number)
 {
     for (bb_index p = 0; p < points->count; ++p) {

@@ -29,7 +29,7 @@ typedef struct bb_run_options {
 /// Options of the command line for a stream.
 typedef struct bb_live_options {
     const char *source;    ///< source of frames; NULL: the study's own scene
-    bb_index frames;       ///< number of phases after which it ends; 0: unlimited
+    bb_index frames;       ///< number of phases after which the stream ends; 0: unlimited
     double rate_hz;        ///< phases released per second, NaN: as they arrive
     double patience_s;     ///< longest wait for frames, NaN: default
     bb_index overlap;      ///< phases in flight; 0: default
@@ -56,17 +56,17 @@ typedef struct bb_experiment {
     bb_status (*run)(const void *study, const bb_run_options *options, bb_results *results);
     /// Writes a convergence study of the physics to `results` and a table for the user; NULL: none.
     bb_status (*converge)(const void *study, bb_results *results, bb_text *table);
-    const char *converge_help; ///< quantity that it refines, for the user
+    const char *converge_help; ///< quantity that `converge` refines, for the user
     /// Writes the latencies of a control loop to `results` and a table for the user. NULL: none; in
     /// this build if `realtime_absent` gives a reason.
     bb_status (*realtime)(const void *study, bb_results *results, bb_text *table);
     const char *realtime_absent;
-    const char *realtime_help; ///< loop that it runs, for the user
+    const char *realtime_help; ///< loop that `realtime` runs, for the user
     /// Processes a stream into `results` and a table for the user; NULL: none. An error after a
     /// table was written leaves the results up to then in both.
     bb_status (*live)(const void *study, const bb_live_options *options, bb_results *results,
                       bb_text *table);
-    const char *live_help;    ///< stream that it processes, for the user
+    const char *live_help;    ///< stream that `live` processes, for the user
     const bb_column *columns; ///< [column_count] columns of the result table, in order
     bb_index column_count;
     const struct bb_part *const

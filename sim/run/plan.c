@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-// Content of the file.
+// Content of the file that describes a machine.
 typedef struct description {
     const char *name;
     double memory_gb, gpu_memory_gb;

@@ -22,7 +22,7 @@ enum { BB_PLAN_PROGRAM_BYTES = 28000000 };
 
 enum { BB_PLAN_LINE = 96 };
 
-/// Zero-initialise; release with bb_plan_release.
+/// Plan. Zero-initialise; release with bb_plan_release.
 typedef struct bb_plan {
     bb_text lines;       ///< "name  value" lines, for the user
     double host_bytes;   ///< estimated peak

@@ -30,7 +30,7 @@ typedef enum bb_point_class {
     BB_POINT_IO,       ///< a file could not be read or written
     BB_POINT_MEMORY,   ///< out of memory on the host or a device
     BB_POINT_DEVICE,   ///< a device is absent or failed
-    BB_POINT_INTERNAL, ///< a defect
+    BB_POINT_INTERNAL, ///< a defect of the program
     BB_POINT_SIGNAL,   ///< the process of the point was ended by a signal
     BB_POINT_TIME,     ///< the point exceeded the time limit
     BB_POINT_CLASSES

@@ -110,7 +110,7 @@ done:
     return status;
 }
 
-// Zero-initialise except the first three members.
+// State of a process that runs points. Zero-initialise except the first three members.
 typedef struct point_run {
     const bb_sweep_plan *plan;
     bb_index threads;

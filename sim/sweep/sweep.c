@@ -170,7 +170,7 @@ static bb_status add_line(const char *line, size_t length, bb_device_kind device
         const bb_point_file *found = NULL;
         for (bb_index f = 0; f < files->count; ++f) {
             const size_t bytes = strlen(files->files[f].path);
-            // The longest matching prefix.
+            // Selects the longest matching prefix.
             if (strncmp(rest, files->files[f].path, bytes) == 0 &&
                 (found == NULL || bytes > strlen(found->path))) {
                 found = &files->files[f];

@@ -36,7 +36,8 @@ typedef struct bb_field_rows {
     bb_view copy;             ///< host copy of the GPU's rows; empty until needed
     bb_matrix_source copied;
     double range;             ///< maximum - minimum of the values
-    bb_field_coded reference; ///< kept for tasks that use the reference's product
+    bb_field_coded reference; ///< encoded rows of the reference, kept for tasks that use its
+                              ///< product
     bb_stage_formats formats; ///< formats of narrow rows
 } bb_field_rows;
 

@@ -7,8 +7,8 @@
 // A study with searches makes several passes. The first computes the reference; its displacements
 // are stored for the pipelines of later passes.
 //
-// Increment of an evaluation by one field and axis: fields are distributed over the processes of a
-// team (core/team.h), and every process adds the increments in field order. The sums are therefore
+// The fields are distributed over the processes of a team (core/team.h). Every process adds the
+// increments of an evaluation, one for each field and axis, in field order. The sums are therefore
 // identical to those of one process, which adds the same increments.
 #include "core/log.h"
 #include "core/memory.h"

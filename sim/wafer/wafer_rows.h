@@ -9,7 +9,8 @@
 #include "sim/input/matrix_file.h"
 #include "sim/wafer/wafer_study.h"
 
-/// Do not move it while `source` is used, which points into it.
+/// Source of the rows of one field and axis. Do not move it while `source`, which points into it,
+/// is used.
 typedef struct bb_wafer_row_source {
     const bb_matrix_source *source; ///< [slit field_points][input_count], m/K
     bb_index batch;                 ///< read this many rows at once, starting at a multiple of it

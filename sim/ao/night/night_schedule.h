@@ -70,7 +70,8 @@ typedef struct bb_night_profiles {
     double *scored_mean; ///< [layers]
 } bb_night_profiles;
 
-/// Borrows its arguments. Errors: BB_MEMORY. Release with bb_night_profiles_release.
+/// Creates the profiles from its arguments, which are borrowed. Errors: BB_MEMORY. Release with
+/// bb_night_profiles_release.
 BB_CHECKED bb_status bb_night_profiles_create(const bb_night_config *night,
                                               const bb_profile_series *series, uint64_t seed,
                                               bb_night_profiles *out);

@@ -12,7 +12,7 @@
 
 enum { BB_LIVE_LATENCIES = 1 << 22 };
 
-/// Zero-initialise; release with bb_live_meter_release.
+/// Latencies of a stream. Zero-initialise; release with bb_live_meter_release.
 typedef struct bb_live_meter {
     double *latencies; ///< [room] s, used as a ring after BB_LIVE_LATENCIES entries
     bb_index room;

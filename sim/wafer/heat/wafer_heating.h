@@ -125,8 +125,8 @@ typedef struct bb_heating_formats {
     const bb_narrow_formats *heat, *interpolation;
 } bb_heating_formats;
 
-/// As bb_wafer_heating_resume, in given formats. Inputs in narrow formats may be non-finite.
-/// Errors: as above.
+/// Runs the thermal model as bb_wafer_heating_resume does, in given formats. Inputs in narrow
+/// formats may be non-finite. Errors: as above.
 BB_CHECKED bb_status bb_wafer_heating_run(const bb_wafer_problem *problem,
                                           const bb_heating_formats *formats, bb_restart *restart,
                                           bb_wafer_heating *out);
@@ -155,7 +155,8 @@ void bb_wafer_heating_release(bb_wafer_heating *heating);
 const double *bb_wafer_heating_input(const bb_wafer_heating *heating, bb_index index,
                                      bb_index step);
 
-/// As bb_wafer_heating_input, but above the water temperature, into `rises` [cell_count].
+/// Computes the input as bb_wafer_heating_input does, but above the water temperature, into `rises`
+/// [cell_count].
 void bb_wafer_heating_rises(const bb_wafer_heating *heating, bb_index index, bb_index step,
                             double *rises);
 

@@ -152,8 +152,8 @@ done:
     return status;
 }
 
-// Takes ownership of the matrix of a field and of one of the part's axes, and sets it to NULL. Call
-// in ascending order of fields and of axes within a field.
+// Adds the matrix of a field and of one of the part's axes: takes ownership of it and sets it to
+// NULL. Call in ascending order of fields and of axes within a field.
 static bb_status add_matrix(bb_loop_part *part, const bb_product_pipeline *pipeline, bb_index field,
                             int axis, bb_coded_matrix **matrix)
 {

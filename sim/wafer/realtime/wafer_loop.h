@@ -61,7 +61,7 @@ typedef struct bb_loop_part {
     bb_control_loop *loop;
 } bb_loop_part;
 
-/// Read-only to users except `no_prefetch`.
+/// Loop of one pipeline; read-only to users except `no_prefetch`.
 typedef struct bb_wafer_loop {
     const bb_wafer_study *study;         ///< borrowed, as are the next two
     const bb_wafer_problem *problem;     ///< problem of the study
