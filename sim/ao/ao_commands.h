@@ -53,7 +53,7 @@ BB_CHECKED bb_status bb_ao_commands_task(bb_ao_commands *self, const bb_ao_evalu
 BB_CHECKED bb_status bb_ao_commands_project(bb_ao_commands *self, bb_index target,
                                             bb_residual_task *task);
 
-/// Whether a task's residual is in commands or in slopes.
+/// Kind of a task's residual: commands or slopes.
 bb_residual_kind bb_ao_commands_kind(const bb_residual_task *task);
 
 /// Device address of a target's reconstructor, stored after those of the preceding targets; NULL:

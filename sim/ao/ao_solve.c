@@ -148,7 +148,7 @@ void bb_ao_solve_release(bb_ao_solve *run)
     BB_RELEASE(&run->tile_norms);
 }
 
-// Whether the results of a pipeline are cached for later studies in this process (core/store.h). A
+// True if the results of a pipeline are cached for later studies in this process (core/store.h). A
 // cached pipeline returns the same bits, times included, if nothing that it depends on differs. A
 // sweep over the keys of one pipeline thus computes the others once per condition. Excluded are
 // reconstructors read later by frames, steps shared by pipelines (learning, a spectrum), and search
@@ -251,7 +251,7 @@ done:
     return status;
 }
 
-// Whether refilling Cmm is cheap, on a device or over processes. Pipelines are then scored one by
+// True if refilling Cmm is cheap, on a device or over processes. Pipelines are then scored one by
 // one, to free estimates early.
 static bool fills_fast(const bb_ao_solve *run)
 {
@@ -345,7 +345,7 @@ done:
     return status;
 }
 
-// Whether a later pipeline has the same solve.
+// True if a later pipeline has the same solve.
 static bool is_solved_again(const bb_ao_solve *run, bb_index p)
 {
     bool again = false;
@@ -426,7 +426,7 @@ static bool is_within(int value, int last)
     return value >= 0 && value <= last;
 }
 
-// Whether a search can have found this pipeline. The bool is compared as a byte, because a
+// True if a search can have found this pipeline. The bool is compared as a byte, because a
 // checkpoint may contain any value.
 static bool is_found(const bb_factor_pipeline *level)
 {

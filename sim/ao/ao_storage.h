@@ -33,12 +33,12 @@ BB_CHECKED bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem,
                                         bb_ao_storage *out);
 void bb_ao_storage_release(bb_ao_storage *self);
 
-/// Whether the reconstructors of a study are only scored, apart from rounding by pipelines. The
+/// True if the reconstructors of a study are only scored, apart from rounding by pipelines. The
 /// host must not read, dump, shake or average them, or compute a whole residual from them.
 bool bb_ao_storage_only_scores(const bb_ao_study *study, const char *dump);
 
-/// Whether a pipeline of such a study uses its reconstructors without rounding, and whether any
-/// pipeline of a study modifies them.
+/// True if a pipeline of such a study uses its reconstructors without rounding; true if any
+/// pipeline of a study modifies its reconstructors.
 bool bb_ao_storage_is_unmodified(const bb_factor_pipeline *pipeline);
 bool bb_ao_storage_any_modified(const bb_ao_study *study);
 

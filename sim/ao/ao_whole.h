@@ -22,7 +22,8 @@ typedef struct bb_ao_whole {
 
 void bb_ao_whole_release(bb_ao_whole *self);
 
-/// Whether a study's scores by pairs include the whole residual, and whether it has such scores.
+/// True if a study's scores by pairs include the whole residual; true if the study of the models
+/// also has such scores.
 bool bb_ao_whole_applies(const bb_ao_study *study);
 bool bb_ao_whole_is_scored(const bb_ao_whole *self);
 

@@ -167,7 +167,7 @@ bb_index bb_options_table(const bb_option **out);
 /// Prefix of a command's name: "bitbudget ", empty for bitbudget-bench.
 const char *bb_option_program(const char *command);
 
-/// Whether a command with these groups accepts the option.
+/// True if a command with these groups accepts the option.
 bool bb_option_is_accepted(const bb_option *option, const bb_option_groups accepted);
 
 /// Parses arguments[2...]. Reorders `arguments` so that operands come last. Errors: BB_INVALID with

@@ -145,8 +145,8 @@ static bb_status skip(bb_tune_work *self, const char *type, const char *why)
                        why);
 }
 
-// True if the data fit into memory. They are created on the host and copied to the device, which
-// may be the host, and some are needed twice.
+// True if the data fit into memory. They are on the host and are copied to the device, which may be
+// the host, and some are needed twice.
 static bool has_room(const bb_tune_work *self, double bytes)
 {
     const bb_device_report *report = &self->key.report;

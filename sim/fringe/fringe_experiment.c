@@ -22,7 +22,7 @@ static bb_need find_scene_need(const bb_fringe_study *study, const bb_fringe_inp
     return scene;
 }
 
-// Whether a synthetic pupil has a point; a measured pupil is checked when its data are read.
+// Checks that a synthetic pupil has a point; a measured pupil is checked when its data are read.
 static bb_status check_pupil(const bb_fringe_study *study)
 {
     bb_status status = BB_OK;

@@ -212,7 +212,7 @@ done:
     return status;
 }
 
-// Whether a point has a finite phase, or finite values in all frames.
+// True if a point has a finite phase, or finite values in all frames.
 static bool is_measured(const bb_map_file *map, bb_index point)
 {
     const bb_index points = map->rows * map->columns;

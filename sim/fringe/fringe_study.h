@@ -60,7 +60,7 @@ extern const bb_schema bb_fringe_study_schema;
 /// Example study with every required key, for `bitbudget new`.
 extern const char bb_fringe_study_starter[];
 
-/// Whether max_loss selects the formats of a pipeline's slots.
+/// True if max_loss selects the formats of a pipeline's slots.
 bool bb_fringe_pipeline_searches(const bb_fringe_pipeline *pipeline);
 
 /// Number of draws of a pipeline; 1 for measured data, whose noise is fixed.

@@ -12,7 +12,7 @@
 /// Turns energy measurements on or off.
 void bb_energy_enable(bool wanted);
 
-/// Whether energy measurements are on.
+/// True if energy measurements are on.
 bool bb_energy_is_enabled(void);
 
 /// Measures the energy of `work` on this process's device of that kind, if measurements are on.

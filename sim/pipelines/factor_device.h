@@ -68,7 +68,7 @@ BB_CHECKED bb_status bb_factor_device_print_limit(const bb_factor_solver_config 
                                                   const bb_factor_pipeline *pipeline, bb_index n,
                                                   bb_index rows, bb_plan *lines);
 
-/// Whether a pipeline of a study computes on CUDA; `auto` needs a CUDA build and a GPU.
+/// True if a pipeline of a study computes on CUDA; `auto` needs a CUDA build and a GPU.
 bool bb_factor_device_supports(const bb_factor_solver_config *solver,
                                const bb_factor_pipeline *pipeline, int study_device);
 

@@ -27,7 +27,7 @@ typedef struct bb_factor_engine_row {
 /// Engine of a device selected by bb_factor_device_choose.
 const bb_factor_engine_row *bb_factor_engine_of(bb_device_kind device);
 
-/// Whether a solver's factorizations run over processes in this program.
+/// True if a solver's factorizations run over processes in this program.
 bool bb_factor_engine_is_spread(const bb_factor_solver_config *solver);
 
 /// Adds problems for settings that this program or its number of processes does not support.

@@ -73,7 +73,7 @@ done:
     return status;
 }
 
-// Whether a table contains a variant.
+// True if a table contains a variant.
 static bool contains(const bb_policy_table *table, bb_variant variant)
 {
     const bb_index count = table->tile_rows * (table->tile_rows + 1) / 2;

@@ -79,7 +79,7 @@ done:
     return status;
 }
 
-// Whether a number or choice differs from its default.
+// True if a number or choice differs from its default.
 static bool changed(const bb_schema *schema, const void *record, const char *name)
 {
     const bb_key *key = schema->keys;
@@ -456,7 +456,7 @@ static bb_status check_policy(const bb_list *pipelines, bb_index index, const bb
     return status;
 }
 
-// Whether accumulate_from has no effect, because no sums are in fp16.
+// True if accumulate_from has no effect, because no sums are in fp16.
 static bool starts_idly(const bb_factor_pipeline *pipeline)
 {
     bb_variant given[BB_VARIANT_COUNT];

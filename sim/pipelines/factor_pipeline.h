@@ -225,11 +225,11 @@ bool bb_factor_pipeline_searches(const bb_factor_pipeline *pipeline);
 /// unchanged.
 bb_factor_pipeline bb_factor_pipeline_planned(const bb_factor_pipeline *pipeline);
 
-/// Whether two pipelines on the same device have the same factorization and solves, whatever they
+/// True if two pipelines on the same device have the same factorization and solves, whatever they
 /// store. Both must use one arithmetic throughout and have no search.
 bool bb_factor_pipeline_solves_alike(const bb_factor_pipeline *a, const bb_factor_pipeline *b);
 
-/// Whether a pipeline before `index` in bb_factor_pipeline `pipelines` has the same solve.
+/// True if a pipeline before `index` in bb_factor_pipeline `pipelines` has the same solve.
 bool bb_factor_pipelines_repeat(const bb_list *pipelines, bb_index index);
 
 /// Index of the reference among bb_factor_pipeline `pipelines`.

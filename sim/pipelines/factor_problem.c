@@ -34,7 +34,7 @@ static double find_noise_floor(const bb_factor_problem *problem)
     return isfinite(minimum) && minimum > 0.0 ? minimum : NAN;
 }
 
-// Whether the unit diagonal can be scaled; if not, sets the problem's outcome.
+// True if the unit diagonal can be scaled; if not, sets the problem's outcome.
 static bool scales(bb_factor_problem *problem, double *diagonal, bb_index n)
 {
     const char *name = problem->matrix->name;
@@ -190,7 +190,7 @@ static void record_failure(const bb_factor_problem *problem, const char *variant
     *outcome = (bb_outcome){0};
 }
 
-// Whether there is a matrix to solve with, and a noise floor if the policy needs one; if not, sets
+// True if there is a matrix to solve with, and a noise floor if the policy needs one; if not, sets
 // the outcome.
 static bool is_solvable(const bb_factor_problem *problem, const bb_policy_config *policy,
                         bb_outcome *outcome)

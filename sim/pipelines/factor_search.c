@@ -151,7 +151,7 @@ static double cost_of(bb_variant variant)
     return bb_variant_relative_cost(shares);
 }
 
-// Whether `a` is cheaper than `b`, or at equal cost more precise, or else earlier in the list of
+// True if `a` is cheaper than `b`, or at equal cost more precise, or else earlier in the list of
 // variants.
 static bool precedes(bb_variant a, bb_variant b)
 {
@@ -163,7 +163,7 @@ static bool precedes(bb_variant a, bb_variant b)
     return errors != 0.0 ? errors < 0.0 : a < b;
 }
 
-// Whether a variant is a candidate when the study lists none.
+// True if a variant is a candidate when the study lists none.
 static bool is_usual(const bb_factor_pipeline *pipeline, bb_variant variant)
 {
     const double cost = cost_of(variant);
@@ -310,7 +310,7 @@ static void adopt(void *context)
     }
 }
 
-// Whether the device runs a candidate.
+// True if the device runs a candidate.
 static bool is_possible(const searching *work, const bb_factor_pipeline *level)
 {
     bool possible = true;

@@ -249,7 +249,8 @@ static void note(const bb_coded_matrix *matrix, double side_bytes, bb_evaluation
     evaluation->fp32_bytes = sizeof(float) * report->stored_values;
 }
 
-// Whether the factor for rounding in the sweep is on the device: if the pipeline computes there.
+// True if the factor for rounding in the sweep is on the device, that is if the pipeline computes
+// there.
 static bool sweeps_on_device(const bb_factor_pipeline *pipeline,
                              const bb_factor_solver_config *solver, int study_device)
 {

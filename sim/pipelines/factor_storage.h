@@ -35,7 +35,7 @@ void bb_factor_storage_release(bb_factor_storage *self);
 /// whose factorizations need that memory.
 void bb_factor_storage_release_device(bb_factor_storage *self);
 
-/// Whether a pipeline stores its reconstructor.
+/// True if a pipeline stores its reconstructor.
 bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline);
 
 /// Stores r [m][n] of a solved pipeline in place, as one of its draws (precision/draw.h): r becomes

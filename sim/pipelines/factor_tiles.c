@@ -23,7 +23,7 @@ static const bb_output rows[] = {
 const bb_output_table bb_factor_tiles_outputs = {
     .title = "/tiles, ao and reconstructor with a policy", .group = "tiles", BB_OUTPUT_ROWS(rows)};
 
-// Whether a policy has a map to publish for this problem.
+// True if a policy has a map to publish for this problem.
 static bool has_map(const bb_factor_problem *problem, const bb_policy_config *policy)
 {
     const bb_policy_row *row = bb_policy_describe(policy);

@@ -28,7 +28,7 @@ typedef struct bb_pipeline_state {
     bb_index (*list_head)(const void *context, bb_store_piece *pieces);
     /// Lists the pieces of a pipeline other than its evaluation.
     bb_index (*list)(const void *context, bb_index pipeline, bb_store_piece *pieces);
-    /// Whether a pipeline that was read is valid; NULL: always.
+    /// True if a pipeline that was read is valid; NULL: always.
     bool (*adopt)(void *context, bb_index pipeline);
 } bb_pipeline_state;
 

@@ -167,13 +167,13 @@ bb_index bb_product_pipelines_reference(const bb_list *pipelines)
     return bb_study_reference(facts, count);
 }
 
-// Whether runs are requested although the storage has a fixed order of sums.
+// True if runs are requested although the storage has a fixed order of sums.
 static bool lacks_runs(const bb_product_pipeline *pipeline)
 {
     return pipeline->accumulate_run != 1 && !bb_codec_sums_in_runs(&pipeline->storage);
 }
 
-// Whether draws are requested although all draws of the storage are identical.
+// True if draws are requested although all draws of the storage are identical.
 static bool lacks_draws(const bb_product_pipeline *pipeline)
 {
     return pipeline->draws > 1 && !bb_codec_has_draws(&pipeline->storage);
@@ -189,7 +189,7 @@ static const char *find_absence(const bb_product_pipeline *pipeline, int study_d
                : NULL;
 }
 
-// Whether runs are requested on OpenCL, whose assembled kernels have none.
+// True if runs are requested on OpenCL, whose assembled kernels have none.
 static bool runs_on_opencl(const bb_product_pipeline *pipeline, int study_device)
 {
     return pipeline->accumulate_run != 1 &&

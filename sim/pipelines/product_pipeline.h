@@ -36,7 +36,7 @@ extern const char *const bb_stage_format_names[];
 /// Arithmetic of a stage; if not given that of its storage, for rows at least fp32.
 bb_format bb_stage_formats_arithmetic(bb_chain_stage stage, const bb_stage_formats *formats);
 
-/// Whether a stage has a format other than fp64.
+/// True if a stage has a format other than fp64.
 bool bb_stage_formats_narrow(bb_chain_stage stage, const bb_stage_formats *formats);
 
 /// Keys of `search:`, with max_loss (storage_search.h).
@@ -64,13 +64,13 @@ typedef struct bb_product_pipeline {
 
 extern const bb_schema bb_product_pipeline_schema;
 
-/// Whether a pipeline's storage is searched.
+/// True if a pipeline's storage is searched.
 bool bb_product_pipeline_searches(const bb_product_pipeline *pipeline);
 
 /// True if any stage of a pipeline is narrow.
 bool bb_product_pipeline_narrows(const bb_product_pipeline *pipeline);
 
-/// Whether the formats of any of its stages are searched.
+/// True if the formats of any stage of a pipeline are searched.
 bool bb_product_pipeline_searches_stages(const bb_product_pipeline *pipeline);
 
 /// Isolates the loss of one stage of a pipeline: the product is the reference's, in one draw and on
@@ -82,7 +82,7 @@ bb_product_pipeline bb_product_pipeline_isolate(const bb_product_pipeline *pipel
 void bb_product_pipeline_describe_stage(const bb_product_pipeline *pipeline, bb_chain_stage stage,
                                         char *out, size_t bytes);
 
-/// Whether scale, sums, draws and device of a pipeline are compatible with its storage; if not,
+/// True if scale, sums, draws and device of a pipeline are compatible with its storage; if not,
 /// writes a message.
 bool bb_product_pipeline_allows(const bb_product_pipeline *pipeline, int study_device,
                                 char *sentence, size_t sentence_bytes);

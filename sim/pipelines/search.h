@@ -145,7 +145,7 @@ typedef struct bb_slot_table {
     const char *wrong, *error, *unit; ///< column headings, such as "wrong cycles", "rms" and "nm"
     /// Default of `tune --max-loss`.
     double (*tolerance)(const void *study);
-    /// Whether the draws of the study differ. Measured data are a single draw, whatever the seed.
+    /// True if the draws of the study differ. Measured data are a single draw, whatever the seed.
     bool (*has_draws)(const void *study);
     /// Opens trials of pipelines against the study's reference. `study` and `options` must outlive
     /// them. Errors: those of a run. Owner of `*out`: the caller, who calls `close`.

@@ -85,7 +85,7 @@ BB_CHECKED bb_status bb_storage_search_create(const bb_list *pipelines, int stud
                                               bb_storage_search **out);
 void bb_storage_search_destroy(bb_storage_search **search);
 
-/// Whether any pipeline is searched.
+/// True if any pipeline is searched.
 bool bb_storage_search_wanted(const bb_storage_search *search);
 
 /// Runs the search. Errors: those of `compute`.

@@ -42,7 +42,7 @@ done:
     return status;
 }
 
-// Whether the study has displacements: without thermal expansion no error is possible.
+// True if the study has displacements: without thermal expansion no error is possible.
 static bool has_displacement(const bb_wafer_study *study)
 {
     return study->wafer.expansion_per_k != 0.0;

@@ -45,7 +45,7 @@ static void compare(bb_wafer_pass *pass, const bb_field_job *work, bb_index step
     }
 }
 
-// Whether the GPU multiplies all light steps of a wafer at once.
+// True if the GPU multiplies all light steps of a wafer at once.
 static bool is_multiplied_there(const bb_wafer_pass *pass, const bb_field_job *work)
 {
     return pass->gpu.device != NULL && work->evaluation->common.device == BB_DEVICE_CUDA;

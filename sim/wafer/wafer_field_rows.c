@@ -98,7 +98,7 @@ done:
     return status;
 }
 
-// Whether a draw is encoded on the GPU.
+// True if a draw is encoded on the GPU.
 static bool is_coded_there(const bb_wafer_pass *pass, const bb_field_job *work,
                            const bb_field_rows *rows)
 {

@@ -217,7 +217,7 @@ static bb_status list_search(const bb_wafer_study *study, const bb_product_pipel
                        pipeline->max_loss, trials, count + stages, most, 1e-6 * bytes * values);
 }
 
-// Whether a plan generates rows on a GPU (wafer_pass.c).
+// True if a plan generates rows on a GPU (wafer_pass.c).
 static bool has_rows_there(const bb_wafer_study *study)
 {
     const bb_wafer_config physics = bb_wafer_study_physics(study);

@@ -38,7 +38,7 @@ typedef struct bb_narrow_rows {
     bb_format storage;
 } bb_narrow_rows;
 
-/// Whether rows of a stage are computed in its arithmetic; otherwise fp64 rows are rounded to its
+/// True if rows of a stage are computed in its arithmetic; otherwise fp64 rows are rounded to its
 /// storage.
 bool bb_narrow_rows_are_computed(const bb_wafer_problem *problem, const bb_stage_formats *formats);
 

@@ -88,7 +88,7 @@ bb_wafer_config bb_wafer_study_physics(const bb_wafer_study *study);
 
 /// True if a bb_wafer_study has probes.
 bool bb_wafer_study_has_probes(const void *study);
-/// Whether the closed-form kernel computes the rows of axis z, as with generators kernel and fem.
+/// True if the closed-form kernel computes the rows of axis z, as with generators kernel and fem.
 bool bb_wafer_study_has_kernel_height(const bb_wafer_study *study);
 
 /// Index of the pipeline that `realtime` runs; -1 if the study has no pipeline of that name.

@@ -55,7 +55,7 @@ BB_CHECKED bb_status bb_night_schedule_create(const bb_night_config *night, cons
                                               bb_night_scores *scores, bb_night_use **out,
                                               bb_index *count);
 
-/// Whether two uses have the same recipe.
+/// True if two uses have the same recipe.
 bool bb_night_schedule_same(const bb_night_use *first, const bb_night_use *second);
 
 /// Time of a sample, s.

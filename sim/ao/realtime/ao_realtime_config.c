@@ -113,7 +113,7 @@ double bb_ao_realtime_config_gain(const bb_ao_realtime_config *self)
                                                              : self->gain;
 }
 
-// Whether a pipeline has an explicit storage.
+// True if a pipeline has an explicit storage.
 static bool has_explicit_storage(const bb_factor_pipeline *pipeline)
 {
     return bb_factor_storage_is_given(pipeline) && !bb_factor_pipeline_finds_storage(pipeline);

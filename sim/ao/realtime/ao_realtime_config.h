@@ -53,7 +53,7 @@ extern const bb_schema bb_ao_realtime_schema;
 extern const char *const bb_frame_controller_names[];
 extern const char *const bb_frame_clock_names[];
 
-/// Whether random matrices replace the study's.
+/// True if random matrices replace the study's.
 bool bb_ao_realtime_config_draws(const bb_ao_realtime_config *self);
 
 /// Gain of the controller; 1 without a controller.

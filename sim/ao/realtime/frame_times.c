@@ -8,7 +8,7 @@
 #include "sim/ao/ao_run.h"
 #include "sim/ao/realtime/ao_realtime.h"
 
-// Whether the pipeline's device has a product for its storage and sums.
+// True if the pipeline's device has a product for its storage and sums.
 static bool is_run(const bb_ao_evaluation *evaluation)
 {
     const bb_factor_pipeline *level = &evaluation->level;

@@ -67,7 +67,7 @@ typedef struct bb_live_source_kind {
     const char *form;    ///< how it is written, for messages: "file:FRAMES.h5"
     const char *meaning; ///< description for --help
     bool has_place;
-    /// Whether the source waits for the reader; otherwise the camera continues and the oldest
+    /// True if the source waits for the reader; otherwise the camera continues and the oldest
     /// frames are lost.
     bool waits;
     double poll_s; ///< delay after BB_LIVE_NOTHING

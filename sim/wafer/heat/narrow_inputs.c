@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-// Whether a set of inputs has the formats of these stages.
+// True if a set of inputs has the formats of these stages.
 static bool has_inputs(const bb_narrow_inputs *set, const bb_stage_formats *stages)
 {
     const bb_stage_formats *heat = &stages[BB_CHAIN_HEAT];
@@ -27,7 +27,7 @@ static bool needs_inputs(const bb_product_pipeline *pipeline)
                                    &pipeline->stages[BB_CHAIN_INTERPOLATION]);
 }
 
-// Whether a pipeline is the first in the list with its pair of formats.
+// True if a pipeline is the first in the list with its pair of formats.
 static bool is_first_pair(const bb_product_pipeline *const *pipelines, bb_index index)
 {
     const bb_stage_formats *own = pipelines[index]->stages;

@@ -344,7 +344,7 @@ done:
     return status;
 }
 
-// Whether corrections of any pipeline are late or missed.
+// True if corrections of any pipeline are late or missed.
 static bool is_late(const bb_wafer_study *study)
 {
     bool late = false;
@@ -419,7 +419,7 @@ const bb_part bb_wafer_overlay_part = {
 
 typedef struct loss_task {
     const bb_wafer_work *work;
-    bool late;       // whether any pipeline has late corrections
+    bool late;       // true if any pipeline has late corrections
     double *dx, *dy; // [points] components of an error
 } loss_task;
 
