@@ -20,7 +20,7 @@ typedef struct operands {
     bb_tomography *problem;
     estimate *estimates; // [count]
     bb_index count;
-    bb_view vectors_view, weights_view; // weights of the low-rank part of Cmm
+    bb_view vectors_view, weights_view; // vectors and weights of the low-rank part of Cmm
     bb_matrix_source vectors, weights;
 } operands;
 

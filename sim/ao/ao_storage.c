@@ -198,7 +198,7 @@ done:
 
 enum { STORAGE_BYTES = 96 };
 
-// Describes the storage of a pipeline's reconstructors.
+// Storage of a pipeline's reconstructors.
 typedef struct stored_row {
     const char *storage; // into `text`
     double solved_bits;

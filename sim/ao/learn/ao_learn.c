@@ -109,7 +109,7 @@ static double true_strength(const bb_atmosphere *atmosphere, double height_m)
 typedef struct learned {
     bb_learned_profile profile; // borrowed arrays
     const double *truth;        // [layers]
-    double r0_m, outer_scale_m; // layers of the atmosphere
+    double r0_m, outer_scale_m; // values of the atmosphere
 } learned;
 
 static const char title[] = "/learn, ao with a `learn.source`";
