@@ -125,8 +125,7 @@ static int report_status(const char *program, bb_status status, const bb_options
         status = bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to standard output: %s",
                                strerror(errno));
     }
-    if (status != BB_OK && status != BB_DIFFERENT) { // the answer of `diff` has already been
-                                                     // printed
+    if (status != BB_OK && status != BB_DIFFERENT) { // the answer of `diff`, already printed
         const char *job = bb_log_job();
         bb_log_clear();
         (void)fprintf(stderr, "%s: %s%s%s%s\n", program, name_process(), bb_status_message(),

@@ -42,7 +42,7 @@ typedef struct bb_command {
     const char *text;  ///< paragraphs
     bb_command_words words[BB_COMMAND_WORDS];
     bb_experiment_text by_experiment; ///< lines after the text, or NULL
-    bool is_collective; ///< True: all processes of a team (core/team.h) run the command; false:
+    bool is_collective; ///< true: all processes of a team (core/team.h) run the command; false:
                         ///< only the first
 } bb_command;
 

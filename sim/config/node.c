@@ -39,7 +39,7 @@ bb_node *bb_node_item(const bb_node *list, bb_index index)
     return child;
 }
 
-// Pointer that points to `child`, in its parent or in its previous sibling.
+// Link that points to `child`, in its parent or in its previous sibling.
 static bb_node **link_to(bb_node *parent, const bb_node *child)
 {
     bb_node **link = &parent->first;

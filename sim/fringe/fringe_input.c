@@ -164,8 +164,7 @@ static bb_status store_frames(const bb_fringe_study *study, const bb_map_file *m
         out->frames->steps_rad[n] =
             study->input.steps_rad.count > 0 ? given[n] : ((double)n - 1.5) * step;
     }
-    for (bb_index i = 0; i < map->steps * points; ++i) { // the window of an average may not contain
-                                                         // a masked point
+    for (bb_index i = 0; i < map->steps * points; ++i) { // no window may average a masked point
         out->frames->intensity[i] =
             out->scene->mask[i % points] != 0 ? map->values[i] / out->full_scale : (double)NAN;
     }

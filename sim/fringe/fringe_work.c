@@ -180,8 +180,7 @@ static bb_status unwrap(bb_fringe_work *work, bb_unwrap *unwrapper, bool is_time
     bb_unwrap_report report = {0};
     bb_kernel_context *context = work->devices[evaluation->common.device].context;
     const bb_index readied = bb_kernel_context_readied(context);
-    const bool records = evaluation->common.device == BB_DEVICE_CUDA; // the first run records a
-                                                                      // graph
+    const bool records = evaluation->common.device == BB_DEVICE_CUDA; // records a graph first
     BB_TRY(bb_unwrap_run(unwrapper, work->wrapped, work->phase, &report));
     if (is_timed && (records || bb_kernel_context_readied(context) > readied)) {
         BB_TRY(bb_unwrap_run(unwrapper, work->wrapped, work->phase, &report));

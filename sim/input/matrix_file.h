@@ -29,9 +29,8 @@ BB_CHECKED bb_status bb_matrix_file_verify(const bb_matrix_place *place);
 BB_CHECKED bb_status bb_matrix_file_open(const bb_matrix_place *place, bool symmetric,
                                          const char *name, bb_matrix_file **out);
 
-/// Opens a matrix as above, but without reading the values of an HDF5 dataset the values of an HDF5
-/// dataset, for checks before a run: the digest and finiteness of the values are not checked, and
-/// their range is 0.
+/// Opens a matrix as above, but without reading the values of an HDF5 dataset, for checks before a
+/// run: the digest and finiteness of the values are not checked, and their range is 0.
 BB_CHECKED bb_status bb_matrix_file_open_header(const bb_matrix_place *place, const char *name,
                                                 bb_matrix_file **out);
 void bb_matrix_file_close(bb_matrix_file **file);

@@ -363,8 +363,7 @@ static bb_status read_checked(hid_t file, bb_results *results)
     BB_TRY(copy_root_attribute(file, "title", false, results));
     BB_TRY(copy_root_attribute(file, "source", false, results));
     BB_TRY(copy_root_attribute(file, "loss_note", false, results));
-    BB_TRY(copy_root_attribute(file, "price_note", false, results)); // attribute of earlier
-                                                                     // versions
+    BB_TRY(copy_root_attribute(file, "price_note", false, results)); // in older files
     BB_TRY(copy_root_attribute(file, "schema_version", false, results));
     BB_TRY(copy_root_attribute(file, "sweep_plan", false, results));
     BB_TRY(copy_root_attribute(file, "status_reason", false, results));

@@ -61,8 +61,7 @@ BB_CHECKED bb_status bb_storage_searches_check(const bb_list *pipelines, int stu
 typedef struct bb_storage_trial {
     bb_index pipeline;                 ///< index in the study
     int stage;                         ///< bb_chain_stage to try; -1: the storage
-    const bb_product_pipeline *record; ///< pipeline with the candidate's storage, or the reference
-                                       ///< pipeline with the candidate's storage; for a stage, the
+    const bb_product_pipeline *record; ///< pipeline with the candidate's storage; for a stage, the
                                        ///< reference with only that stage changed
     double loss;                       ///< largest loss of its draws; NaN if one failed
     double bytes;                      ///< bytes of the operator, or of the stage's values

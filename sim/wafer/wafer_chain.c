@@ -327,8 +327,7 @@ static bb_status need(const void *all, const void *extent, bb_need *out)
     *out = bb_need_together(*out, bb_narrow_matrix_need(entries * span->unknowns, span->unknowns));
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const bb_product_pipeline *pipeline = &pipelines[p];
-        const bool repeated = p > 0 && pipeline->name == pipelines[p - 1].name; // belongs to the
-                                                                                // same search
+        const bool repeated = p > 0 && pipeline->name == pipelines[p - 1].name; // same search
         if (!repeated && has_stages(pipeline)) {
             *out = bb_need_in_turn(*out, bb_need_repeated(window, windows * BB_CHAIN_STAGES));
         }
