@@ -23,7 +23,7 @@ enum { PANEL_ROWS = 32 };
 typedef struct filling {
     const bb_matrix_source *source;
     bb_index rows,
-        columns; // size of the block: slopes of the natural star by those of the laser star
+        columns; // block size: slopes of the natural star by slopes of the laser star
 } filling;
 
 static bb_status fill_panel(void *context, bb_index index)
@@ -90,7 +90,7 @@ typedef struct panel {
     bb_index column;
 } panel;
 
-// Fills the blocks of one column of the lower triangle, queued in order.
+// Queues fills of the blocks of one column of the lower triangle, in order.
 static bb_status fill_column(bb_queue *stream, bb_index begin, bb_index items, void *arguments)
 {
     (void)begin;

@@ -261,7 +261,7 @@ static const char *verdict(const bb_bench_case *self, const bb_bench_outcome *ou
                                          : "missed";
 }
 
-// Table line of texts.
+// Format of a table line of texts.
 #define TEXT_LINE "%-26s %10s %10s %16s %9s %22s %5s %-7s %-12s %s\n"
 
 static bb_status add_line(const bb_bench_case *self, const bb_bench_outcome *outcome,
@@ -355,7 +355,7 @@ static const bb_output rows[] = {
 const bb_output_table bb_bench_outputs = {"/results, bench", NULL, "results", "benchmark",
                                           BB_OUTPUT_ROWS(rows)};
 
-// Other sizes than the row's have no bar; the name includes the size of --n.
+// With other sizes than the row's, a benchmark has no bar; its name includes the size of --n.
 static void resize(const bb_bench_setup *setup, bench_row *row)
 {
     const char *name = row->self.name;

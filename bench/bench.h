@@ -28,14 +28,14 @@ double bb_bench_median(const bb_bench_times *times);
 typedef struct bb_bench_setup {
     bool quick; ///< sizes for tests: the measured numbers are meaningless
     bb_index threads;
-    bb_device *device;      ///< of the row's kind, during its measurement
+    bb_device *device;      ///< device of the row's kind, set while it is measured
     bool cpu_only;          ///< skip benchmarks of a cuda device even if there is one
     const char *wisdom;     ///< file of kernel variants (sim/kernels/wisdom.h); NULL: the user's
     bool may_reorder;       ///< allow variants with another order of summation
-    const char *set;        ///< of benchmark data, or matrix of a factorization; NULL: the row's
+    const char *set;        ///< benchmark data set, or matrix of a factorization; NULL: the row's
     const char *file;       ///< file of a kernel, NULL: the shipped one
-    bb_index n;             ///< rows of a factorization; 0: the row's
-    bb_index rows, columns; ///< of products; 0: the row's
+    bb_index n;             ///< rows of a factorization; 0: number from the row
+    bb_index rows, columns; ///< sizes of products; 0: sizes from the row
 } bb_bench_setup;
 
 /// Result of one benchmark. NaN: not applicable. If the best time is NaN, it was skipped for the
@@ -46,23 +46,24 @@ typedef struct bb_bench_outcome {
     double flops;                  ///< operations of one repetition
     double peer;                   ///< best rate of the ceiling or peer, in GB/s or GFLOP/s
     double ratio;                  ///< quantity compared with the bar
-    double roof_bytes, roof_flops; ///< for a roofline: read rate and peak, 1/s; else NaN
-    const char *against;           ///< reference of `ratio`; NULL: that of the case
-    double bar;                    ///< bar for this peer; 0: that of the case
+    double roof_bytes, roof_flops; ///< read rate and peak of a roofline, 1/s; else NaN
+    const char *against;           ///< reference of `ratio`; NULL: reference of the case
+    double bar;                    ///< bar for this peer; 0: bar of the case
     const char *binds;             ///< limiting resource: "bytes", "instructions", "flops"
     char detail[200];              ///< sizes and options: "378 x 256000", "tile 512"
     double joules,
-        idle_watts;            ///< gross energy of one repetition, and idle power before
+        idle_watts;            ///< gross energy of one repetition, and idle power before it
                                ///< (sim/pipelines/energy.h)
     double energy_repetitions; ///< number of repetitions averaged
-    char energy_note[160];     ///< counter, or the reason why they are NaN
+    char energy_note[160];     ///< name of the counter, or the reason why the energies are NaN
     double kernel_share;       ///< `ratio` of a kernel, the fraction of its bound; else NaN
     char device[128];          ///< device, "NVIDIA H200, CUDA 13.0 ..."
 } bb_bench_outcome;
 
 typedef struct bb_bench_case bb_bench_case;
 
-/// Measures a row on setup->device; without a best time, `detail` is the reason why it was skipped.
+/// Measures a row on setup->device. If there is no best time, `detail` is the reason why the row
+/// was skipped.
 typedef bb_status bb_bench_measure(const bb_bench_case *self, const bb_bench_setup *setup,
                                    bb_bench_outcome *out);
 
@@ -73,7 +74,7 @@ struct bb_bench_case {
     double bar;                ///< required ratio; NaN: none
     bb_bench_measure *measure; ///< NULL in a build without the device
     bb_device_kind device;
-    int choice;          ///< depends on the family: variant, step, layout
+    int choice;          ///< meaning depends on the family: variant, step, layout
     const char *storage; ///< in the format of bb_codec_read, or a matrix; or NULL
     bb_index n;     ///< default rows of a factorization, replaced by --n; 0: not a factorization
     bool is_shared; ///< measured by all processes of a team together
@@ -87,18 +88,18 @@ BB_CHECKED bb_status bb_bench_measure_energy(bb_device_kind device,
                                              bb_status (*work)(void *context), void *context,
                                              double share, const char *with, bb_bench_outcome *out);
 
-/// `choice` of bb_bench_roofline and bb_bench_roofline_cuda.
+/// Values of `choice` for bb_bench_roofline and bb_bench_roofline_cuda.
 typedef enum bb_bench_step {
     BB_BENCH_STEP_THERMAL,
     BB_BENCH_STEP_RESTRICTION,
     BB_BENCH_STEP_DEFORMATION,
 } bb_bench_step;
 
-/// All listed benchmarks; returns their number.
+/// Returns the number of listed benchmarks and sets `*out` to them.
 bb_index bb_bench_cases(const bb_bench_case **out);
 
-/// Row by name; for kernel-NAME-TYPE-DEVICE also unlisted ones. Errors: BB_INVALID with the nearest
-/// name.
+/// Finds a row by name; kernel-NAME-TYPE-DEVICE also finds unlisted rows. Errors: BB_INVALID with
+/// the nearest name.
 BB_CHECKED bb_status bb_bench_find(const char *name, bb_bench_case *out);
 
 /// Measures a row on the first device of its kind. Best and median are NaN, with the reason in

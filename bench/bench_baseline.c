@@ -43,7 +43,7 @@ bb_status bb_bench_baseline_read(const char *path, bb_bench_baseline *out)
     if (tree != NULL) {
         BB_TRY(bb_binding_bind(&out->arena, &baseline_schema, tree, "", &problems, &found));
     }
-    // Without the last line end, which is added when printed.
+    // The message is the list of problems without its last line end, which printing adds.
     BB_REQUIRE(problems.count == 0, BB_INVALID, "%.*s", (int)problems.lines.length - 1,
                bb_text_string(&problems.lines));
     BB_REQUIRE(out->layers.count == 1, BB_INVALID, "%s: a baseline is a single file; remove base",
@@ -144,7 +144,8 @@ done:
     return status;
 }
 
-// Best and worst ratios of [count] benchmarks over the rounds; `results` has the last run.
+// Computes the best and worst ratios of [count] benchmarks over the rounds; `results` receives the
+// last run.
 static bb_status run_rounds(const bb_bench_setup *setup, char *const *names, bb_index count,
                             bb_results *results, double *best, double *worst)
 {

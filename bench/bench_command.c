@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Upper limit of the size of table, texts and provenance.
+// Size limit of table, texts and provenance.
 enum { FILE_BYTES = 1 << 18 };
 
 static bb_status list_datasets(void)
@@ -58,7 +58,7 @@ done:
     return status;
 }
 
-// Parses "378x256000".
+// Parses a size such as "378x256000".
 static bb_status read_size(const char *text, bb_bench_setup *setup)
 {
     bb_status status = BB_OK;
@@ -72,7 +72,7 @@ done:
     return status;
 }
 
-// Notes name and driver of the cuda device in the file and below the table.
+// Writes name and driver of the cuda device to the file and below the table.
 static bb_status note_cuda(const bb_bench_setup *setup, bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
@@ -90,7 +90,7 @@ done:
     return status;
 }
 
-// Runs, compares or records; `baseline` receives the text of a new baseline.
+// Runs, compares or records benchmarks; `baseline` receives the text of a new baseline.
 static bb_status run(const bb_bench_setup *setup, const bb_options *options, bb_results *results,
                      bb_text *table, bb_text *baseline, bb_index *slower)
 {

@@ -16,7 +16,8 @@ typedef struct bb_bench_sky {
     bb_slope_covariance *covariance;
 } bb_bench_sky;
 
-/// Star with the default sensor; laser stars at 90 km, natural ones of magnitude 12.
+/// Returns a star with the default sensor; laser stars are at 90 km, natural ones have magnitude
+/// 12.
 bb_guide_star_config bb_bench_sky_star(int kind, double x_arcsec, double y_arcsec);
 
 /// Creates the sky of given stars over a telescope. `out` must not be moved afterwards. Errors:

@@ -29,17 +29,17 @@ typedef struct bb_noise {
     double scale; ///< scale of u_ij
 } bb_noise;
 
-/// Parameters of the symmetric matrix.
+/// Sets the parameters of the symmetric matrix.
 extern const bb_decay bb_decay_matrix;
 
-/// `decay` must outlive the source.
+/// Creates the source of a decaying matrix; `decay` must outlive it.
 bb_matrix_source bb_decay_source(const bb_decay *decay, bb_index rows, bb_index columns,
                                  const char *name);
 
-/// Sets `noise`, which must outlive the source.
+/// Creates the source of a noise matrix and sets `noise`, which must outlive it.
 bb_matrix_source bb_noise_source(bb_noise *noise, bb_index n);
 
-/// Fill a block on a device, see bb_device_fill; in bench_source_cuda.cu.
+/// Fill a block on a device, see bb_device_fill. Both functions are in bench_source_cuda.cu.
 BB_CHECKED bb_status bb_decay_fill_cuda(const bb_device_source *source, bb_queue *stream,
                                         bb_index row, bb_index column, bb_view out);
 BB_CHECKED bb_status bb_noise_fill_cuda(const bb_device_source *source, bb_queue *stream,

@@ -45,7 +45,7 @@ void bb_ceiling_release(bb_ceiling *ceiling)
     BB_RELEASE(&ceiling->c);
 }
 
-// Sums in many lanes, so that additions overlap with loads.
+// Sums an array in many lanes, so that additions overlap with loads.
 BB_CLONES static double combine(const double *values, bb_index count)
 {
     enum { LANES = 32 };

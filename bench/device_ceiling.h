@@ -20,8 +20,8 @@ void bb_device_ceiling_destroy(bb_device_ceiling **ceiling);
 BB_CHECKED bb_status bb_device_ceiling_measure(bb_device_ceiling *ceiling, bool reads,
                                                double *seconds);
 
-/// Operations per second of chains of fma, counted as two each, in binary64 if `is_double`, else in
-/// binary32.
+/// Measures chains of fma: operations per second, two for each fma, in binary64 if `is_double`,
+/// else in binary32.
 BB_CHECKED bb_status bb_device_ceiling_peak(bb_device_ceiling *ceiling, bool is_double,
                                             double *flops_per_s);
 

@@ -135,7 +135,7 @@ static void release(kernel_run *run)
     bb_problems_release(&run->problems);
 }
 
-// Time in s in which the host's memory moves the kernel's bytes.
+// Measures the time in s in which the host's memory moves the kernel's bytes.
 static bb_status time_host(const kernel_run *run, bb_ceiling *ceiling, double *seconds)
 {
     bb_status status = BB_OK;
@@ -147,7 +147,7 @@ done:
     return status;
 }
 
-// Operations of the matrix product, the only kernel compared by operations.
+// Counts the operations of the matrix product, the only kernel compared by operations.
 static double product_flops(const kernel_run *run)
 {
     const bb_program_data *objects = run->data.data.objects;
@@ -159,10 +159,10 @@ static double product_flops(const kernel_run *run)
 static bb_status peak_blas(const kernel_run *run, bb_index threads, double *out)
 {
     bb_status status = BB_OK;
-    const bb_program_data *objects = run->data.data.objects; // A, B and C
+    const bb_program_data *objects = run->data.data.objects; // matrices A, B and C
     const int m = (int)objects[2].rows, n = (int)objects[2].columns,
               depth = (int)objects[0].columns;
-    double *a = NULL, *b = NULL, *c = NULL; // also for floats
+    double *a = NULL, *b = NULL, *c = NULL; // buffers, also used for floats
     double best = INFINITY;
     BB_TRY(BB_ZEROED(objects[0].rows * objects[0].columns, &a));
     BB_TRY(BB_ZEROED(objects[1].rows * objects[1].columns, &b));
@@ -194,7 +194,8 @@ static bb_status choose(const char *name, const bb_bench_setup *setup, kernel_ru
 {
     bb_status status = BB_OK;
     char words[64] = "";
-    const size_t length = strlen(name) - strlen(strrchr(name, '-')); // without the device
+    const size_t length =
+        strlen(name) - strlen(strrchr(name, '-')); // true in a build without the device
     (void)snprintf(words, sizeof words, "%.*s", (int)length, name);
     char *type = strrchr(words, '-');
     BB_REQUIRE(type != NULL && (strcmp(type, "-sp") == 0 || strcmp(type, "-dp") == 0), BB_INVALID,

@@ -119,7 +119,8 @@ done:
     return status;
 }
 
-// Mean time of a round within the graph, from the start of the first kernel to the end of the last.
+// Measures the mean time of a round within the graph, from the start of the first kernel to the end
+// of the last.
 static bb_status time_alone(heat_contest *task, double *seconds)
 {
     bb_status status = BB_OK;
@@ -201,7 +202,7 @@ bb_status bb_bench_restriction_cuda(const bb_bench_case *self, const bb_bench_se
     return bench_step(setup, prepare_restriction, out);
 }
 
-// Study of one scored field and one pipeline; `field` and `axes` are borrowed.
+// Creates the study of one scored field and one pipeline; `field` and `axes` are borrowed.
 static bb_wafer_study make_study(bool quick, const bb_codec_config *storage, bb_index *field,
                                  int axes[3], bb_product_pipeline *pipeline)
 {
@@ -243,7 +244,7 @@ static bb_status run_again(void *context)
     return bb_wafer_loop_time(context, 0, true, &seconds);
 }
 
-// Sets the outcome. The bytes of the matrix are an equal share of those of all rows.
+// Sets the outcome. A step is assigned an equal share of the matrix bytes of all rows.
 static void set_outcome(const bb_wafer_loop *loop, const bb_bench_times *times,
                         bb_bench_outcome *out)
 {

@@ -36,7 +36,7 @@ typedef struct scalapack {
     int context, rows, columns, row, column;
 } scalapack;
 
-// True if the library is available; all processes then join its grid.
+// Returns true if the library is available; all processes then join its grid.
 static bool join_peer(int rows, int columns, scalapack *out)
 {
     static const char *const names[] = {"libscalapack-openmpi.so.2.2", "libscalapack-openmpi.so",

@@ -150,7 +150,8 @@ static bb_status fill_rows(void *context, bb_index begin, bb_index end)
         bb_view_matrix(task->values + begin * columns, end - begin, columns));
 }
 
-// Scan of configs/wafer/bamakhrama-fast, one field, along x; for a test a coarse wafer.
+// Creates the scan of configs/wafer/bamakhrama-fast, one field, along x; in a test the wafer is
+// coarse.
 static bb_status create_problem(bool quick, bb_wafer_problem **out)
 {
     static const bb_index field = 35;

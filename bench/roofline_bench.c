@@ -47,7 +47,7 @@ static bb_status run_thread(void *context, bb_index index)
     return BB_OK;
 }
 
-// Operations per second of all threads.
+// Measures the peak: operations per second of all threads.
 static bb_status measure_peak(const bb_bench_setup *setup, double *out)
 {
     bb_status status = BB_OK;

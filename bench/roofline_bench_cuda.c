@@ -15,7 +15,7 @@
 
 enum { COLUMNS = 4096, REPEATS = 24, ROUNDS = 20 };
 
-// Rate of reading `bytes`, in bytes per second.
+// Measures the rate of reading `bytes`, in bytes per second.
 static bb_status measure_read(bb_device *device, double bytes, double *out)
 {
     bb_status status = BB_OK;

@@ -25,10 +25,10 @@ enum {
     RUN_BLOCKS = 2 // blocks per entry of the index
 };
 
-static const double cuda_bar = 300e9; // bytes per second
+static const double cuda_bar = 300e9; // bar of the decoding rate, bytes per second
 
 typedef struct contest {
-    bb_index lines; // total of all meshes
+    bb_index lines; // lines of all meshes in total
     float *values, *theirs;
     unsigned char *words;
     bb_zfp_stream stream;
@@ -81,7 +81,7 @@ done:
     return status;
 }
 
-// Encodes a stream with libzfp, and decodes it with libzfp.
+// Encodes a stream with libzfp and decodes it again with libzfp.
 static bb_status encode(contest *task, int rounds)
 {
     bb_status status = BB_OK;

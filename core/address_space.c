@@ -18,7 +18,7 @@ enum {
 
 static const char one_thread[] = "OPENBLAS_NUM_THREADS=1";
 
-// Number given by the decimal digits at the start of a text; 0 without any.
+// Parses the decimal digits at the start of a text; 0 without any.
 static double leading_number(const char *text)
 {
     double value = 0.0;
@@ -28,7 +28,7 @@ static double leading_number(const char *text)
     return value;
 }
 
-// Mapped bytes of this process; infinite where the system does not report them.
+// Returns the mapped bytes of this process; infinite where the system does not report them.
 static double mapped_bytes(void)
 {
     char line[64] = "";
@@ -70,8 +70,8 @@ double bb_address_space_threads(bb_index count)
            (double)(count - 1) * (stack_bytes() + guard);
 }
 
-// OpenBLAS internals, exported but in no header: get a buffer, return it to the cache. NULL in
-// other libraries.
+// Internal OpenBLAS functions, exported but in no header: one gets a buffer, one returns it to the
+// cache. NULL in other libraries.
 __attribute__((weak)) void *blas_memory_alloc(int position);
 __attribute__((weak)) void blas_memory_free(void *buffer);
 
@@ -102,7 +102,7 @@ done:
 
 bool bb_address_space_wasted(const char *const *environment)
 {
-    // In the order that OpenBLAS reads them.
+    // Variables in the order in which OpenBLAS reads them.
     static const char *const names[] = {
         "OPENBLAS_NUM_THREADS=", "GOTO_NUM_THREADS=", "OMP_NUM_THREADS="};
     cpu_set_t set;

@@ -13,15 +13,16 @@ typedef struct bb_arena {
     bb_arena_block *newest;
 } bb_arena;
 
-/// `count` zeroed items of `item_bytes`, aligned for any type; `*out` is NULL for count 0.
+/// Allocates `count` zeroed items of `item_bytes`, aligned for any type; `*out` is NULL for count
+/// 0.
 BB_CHECKED bb_status bb_arena_zeroed(bb_arena *arena, bb_index count, size_t item_bytes,
                                      void **out);
 
-/// A NUL-terminated copy of `length` bytes.
+/// Copies `length` bytes and appends a NUL.
 BB_CHECKED bb_status bb_arena_text(bb_arena *arena, const char *text, size_t length,
                                    const char **out);
 
-/// A formatted string.
+/// Formats a string.
 BB_CHECKED bb_status bb_arena_printf(bb_arena *arena, const char **out, const char *format, ...)
     BB_PRINTF(3, 4);
 

@@ -37,11 +37,11 @@ const char *bb_type_name(bb_type type);
 /// Contiguous row-major view [rows][columns] on doubles of the host.
 bb_view bb_view_matrix(double *data, bb_index rows, bb_index columns);
 
-/// Rows [row, row + rows) and columns [column, column + columns) of a rank-2 view. The block must
-/// lie within the shape (asserted).
+/// Returns the view of rows [row, row + rows) and columns [column, column + columns) of a rank-2
+/// view. The block must lie within the shape (asserted).
 bb_view bb_view_block(bb_view view, bb_index row, bb_index rows, bb_index column, bb_index columns);
 
-/// First item of row `row` of a rank-2 F64 host view.
+/// Returns a pointer to the first item of row `row` of a rank-2 F64 host view.
 double *bb_view_row(bb_view view, bb_index row);
 
 #ifdef __cplusplus

@@ -15,7 +15,7 @@ extern "C" {
 /// A clock: the system's in the program, a simulated one in tests.
 typedef struct bb_clock {
     int64_t (*ns)(void);             ///< nanoseconds since an arbitrary start, monotonic
-    bool (*sleep_until)(int64_t ns); ///< false: interrupted by a signal
+    bool (*sleep_until)(int64_t ns); ///< sleeps; false: interrupted by a signal
 } bb_clock;
 
 /// Replaces the clock; NULL restores the system's monotonic clock. `clock` must outlive its use. Do
@@ -28,7 +28,7 @@ int64_t bb_clock_ns(void);
 /// Seconds since the same start.
 double bb_clock_seconds(void);
 
-/// Sleeps until bb_clock_ns() would return `ns`; returns at once if that has passed. False: a
+/// Sleeps until bb_clock_ns() would return `ns`; returns at once if that time has passed. False: a
 /// signal was caught first.
 bool bb_clock_sleep_until(int64_t ns);
 

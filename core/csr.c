@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 1024 }; // of a list of triplets; doubled as it grows
+enum { FIRST_CAPACITY = 1024 }; // first capacity of a list of triplets; doubled as it grows
 
 bb_status bb_triplets_add(bb_triplets *list, bb_index row, bb_index column, double value)
 {
@@ -30,7 +30,8 @@ void bb_triplets_release(bb_triplets *list)
     list->count = list->capacity = 0;
 }
 
-// Counting sort by row, kept stable so that repeated entries are summed in the order given.
+// Sorts entries by row with a stable counting sort, so that repeated entries are summed in the
+// order given.
 static void place_by_row(const bb_triplets *list, bb_index *cursor, bb_csr *out)
 {
     for (bb_index i = 0; i < list->count; ++i) {
@@ -41,7 +42,7 @@ static void place_by_row(const bb_triplets *list, bb_index *cursor, bb_csr *out)
     }
 }
 
-// Insertion sort: rows are short and nearly sorted already.
+// Sorts a row by insertion: rows are short and nearly sorted already.
 static void sort_row(int32_t *column, double *value, bb_index count)
 {
     for (bb_index i = 1; i < count; ++i) {

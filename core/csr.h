@@ -36,7 +36,7 @@ typedef struct bb_triplets {
     bb_index capacity;
 } bb_triplets;
 
-/// Errors: BB_MEMORY, BB_INVALID (an index below 0 or above 2^31 - 2).
+/// Appends an entry. Errors: BB_MEMORY, BB_INVALID (an index below 0 or above 2^31 - 2).
 BB_CHECKED bb_status bb_triplets_add(bb_triplets *list, bb_index row, bb_index column,
                                      double value);
 void bb_triplets_release(bb_triplets *list);
@@ -46,8 +46,8 @@ void bb_triplets_release(bb_triplets *list);
 BB_CHECKED bb_status bb_csr_assemble(bb_index rows, bb_index columns, const bb_triplets *list,
                                      bb_csr *out);
 
-/// Peak and resident memory of collecting `entries` triplets and assembling them; repeated entries
-/// keep their memory.
+/// Estimates peak and resident memory of collecting `entries` triplets and assembling them;
+/// repeated entries keep their memory.
 bb_need bb_csr_assemble_need(double rows, double entries);
 bb_need bb_csr_resident(double rows, double entries);
 

@@ -56,7 +56,7 @@ done:
     return status;
 }
 
-// Slot of the name, -1 if none is free.
+// Returns the slot of the name, -1 if none is free.
 static int claim_slot(const char *name)
 {
     for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {

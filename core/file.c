@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Folder of a path: "." if it has none.
+// Returns the folder of a path, "." if it has none.
 static void folder_of(const char *path, char out[BB_DISK_PATH_BYTES])
 {
     const char *slash = strrchr(path, '/');
@@ -60,7 +60,7 @@ done:
     return status;
 }
 
-// Creates the temporary file. A replaced file keeps its permissions.
+// Creates the temporary file. It gets the permissions of a file to be replaced.
 static bb_status create_pending(const char *path, char name[BB_DISK_PATH_BYTES], int *out)
 {
     bb_status status = BB_OK;

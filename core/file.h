@@ -20,17 +20,17 @@ typedef struct bb_file_stamp {
     struct timespec changed;
 } bb_file_stamp;
 
-/// Size of an input file, without opening it. Errors: BB_IO (not a regular file).
+/// Returns the size of an input file, without opening it. Errors: BB_IO (not a regular file).
 BB_CHECKED bb_status bb_file_stamp_size(const char *path, double *bytes);
 
-/// Seconds to wait for the reader of a file of that size, assuming a disk of 20 MiB/s.
+/// Estimates the time limit, in s, for the reader of a file of that size on a disk of 20 MiB/s.
 unsigned bb_file_stamp_patience(double bytes);
 
-/// Stamp of a path, and of an open file. Errors: BB_IO.
+/// Read the stamp of a path, and of an open file. Errors: BB_IO.
 BB_CHECKED bb_status bb_file_stamp_find(const char *path, bb_file_stamp *out);
 BB_CHECKED bb_status bb_file_stamp_read(int descriptor, bb_file_stamp *out);
 
-/// Whether both are stamps of one file that did not change between them.
+/// Returns whether both are stamps of one file that did not change between them.
 bool bb_file_stamp_equal(const bb_file_stamp *a, const bb_file_stamp *b);
 
 /// Input files of a command, which no output may replace. Zero-initialise.

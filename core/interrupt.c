@@ -17,14 +17,14 @@
 static volatile sig_atomic_t deferred;
 static volatile sig_atomic_t noted; // signal number, or 0
 
-// Double-buffered: the text that a handler may read is never being written.
+// Double-buffered texts: the one that a handler may read is never being written.
 typedef struct phrase {
     char texts[2][BB_INTERRUPT_LOSS_BYTES];
     volatile sig_atomic_t current;
 } phrase;
 
 static phrase loss;
-static phrase rest; // what remains, such as a resume hint
+static phrase rest; // text about what is preserved, such as a resume hint
 
 static void store_phrase(phrase *words, const char *text)
 {

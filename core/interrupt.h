@@ -31,8 +31,8 @@ void bb_interrupt_loses(const char *text);
 /// above.
 void bb_interrupt_keeps(const char *text);
 
-/// `path` for such a sentence: its last part if it is longer than BB_INTERRUPT_PATH_BYTES, so that
-/// it is never cut. Points into `path`.
+/// Shortens `path` for such a sentence to its last part if it is longer than
+/// BB_INTERRUPT_PATH_BYTES, so that it is never cut. The result points into `path`.
 const char *bb_interrupt_path(const char *path);
 
 /// From now on the first signal is recorded and a second one ends the program; `false` restores the

@@ -49,7 +49,7 @@ static _Noreturn void be_child(pid_t parent, int pipe_end, unsigned seconds,
             bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to stdout: %s", strerror(errno));
     }
     bb_status_save(&answer.record);
-    // Not exit(): the exit handlers of libraries belong to the parent.
+    // Uses _exit instead of exit: the exit handlers of libraries belong to the parent.
     _exit(write(pipe_end, &answer, sizeof answer) == (ssize_t)sizeof answer ? 0 : 1);
 }
 

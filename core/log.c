@@ -28,7 +28,7 @@ static struct {
     double last_status;  // time of the last line of bb_log_status; 0: none
     job jobs[DEPTH];     // [depth], each within a step of the previous one
     int depth;
-    double start_seconds; // of the outermost job
+    double start_seconds; // start of the outermost job
     double part;          // completed part of the innermost job's current step
     double begin, end;    // range of that step covered by bb_log_progress_within
     double step_reached;  // largest fraction reported of the outermost job's current step
@@ -183,7 +183,7 @@ static void set_text(const char *text)
     progress.text = other;
 }
 
-// The job of that name, on top of those around it; an unknown one is started.
+// Finds the job of that name and ends the jobs within it; an unknown job is started.
 static job *find_job(const char *name, double now)
 {
     for (int i = 0; i < progress.depth; ++i) {

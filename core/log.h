@@ -29,7 +29,7 @@ void bb_log_detail(const char *format, ...) BB_PRINTF(1, 2);
 /// the remaining time, extrapolated as if its steps were alike. Texts are copied.
 void bb_log_progress_step(const char *name, const char *step, bb_index done, bb_index total);
 
-/// As bb_log_progress_step, for steps without names.
+/// Reports progress as bb_log_progress_step, for steps without names.
 void bb_log_progress(const char *name, bb_index done, bb_index total);
 
 /// Progress within a job's current step: `done` of `total`. Any thread may call it, but calls from
@@ -40,12 +40,12 @@ void bb_log_progress_within(bb_index done, bb_index total);
 /// next step is one part again.
 void bb_log_progress_part(double begin, double end);
 
-/// Status of work of unknown length: on a terminal a line that remains until something else is
-/// written, elsewhere an information line every ten seconds. No job may be running.
+/// Shows the status of work of unknown length: on a terminal a line that remains until something
+/// else is written, elsewhere an information line every ten seconds. No job may be running.
 void bb_log_status(const char *text);
 
-/// The outermost job's state, "solving hp2 (3 of 8)"; "" if there is none. A signal handler may
-/// read it.
+/// Returns the state of the outermost job, "solving hp2 (3 of 8)"; "" if there is none. A signal
+/// handler may read it.
 const char *bb_log_job(void);
 
 /// Removes the bar from the terminal, before something else is written to it.

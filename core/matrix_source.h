@@ -50,13 +50,14 @@ BB_CHECKED bb_status bb_matrix_source_block_check(const char *name, bb_index row
 /// fill's.
 BB_CHECKED bb_status bb_matrix_source_load(const bb_matrix_source *source, double *out);
 
-/// The diagonal [rows] of a square source. Errors: BB_INVALID, the fill's.
+/// Reads the diagonal [rows] of a square source. Errors: BB_INVALID, the fill's.
 BB_CHECKED bb_status bb_matrix_source_diagonal(const bb_matrix_source *source, double *out);
 
-/// A source that reads a row-major dense matrix in memory, which must outlive it.
+/// Returns a source that reads a row-major dense matrix in memory, which must outlive it.
 bb_matrix_source bb_matrix_source_dense(const bb_view *matrix, const char *name, const char *unit);
 
-/// Ones on the main diagonal of a matrix [rows][columns]; filled by the device on a device.
+/// Returns a source of a matrix [rows][columns] with ones on the main diagonal; a device fills its
+/// own blocks.
 bb_matrix_source bb_matrix_source_identity(bb_index rows, bb_index columns);
 
 #ifdef __cplusplus

@@ -57,8 +57,8 @@ static header *header_of(void *block)
     return (header *)(void *)((char *)block - BB_ALIGNMENT);
 }
 
-// Large blocks are read sequentially: pages of 2 MiB reduce page faults and TLB misses. Only a
-// hint, where the system supports it.
+// Requests pages of 2 MiB for large blocks, which are read sequentially: they reduce page faults
+// and TLB misses. This is only a hint, where the system supports it.
 static void advise_huge_pages(char *base, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE

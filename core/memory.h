@@ -19,17 +19,17 @@ enum { BB_ALIGNMENT = 64 };
 /// bb_memory_release.
 BB_CHECKED bb_status bb_memory_allocate(bb_index count, size_t item_bytes, void **out);
 
-/// As bb_memory_allocate, filled with zero bytes.
+/// Allocates as bb_memory_allocate, filled with zero bytes.
 BB_CHECKED bb_status bb_memory_zeroed(bb_index count, size_t item_bytes, void **out);
 
 /// Resizes a block of this allocator to `count` items, preserving the contents that fit; `*block`
 /// may be NULL. On failure `*block` is unchanged.
 BB_CHECKED bb_status bb_memory_resize(bb_index count, size_t item_bytes, void **block);
 
-/// A copy of a string. Errors and ownership as bb_memory_allocate.
+/// Copies a string. Errors and ownership as bb_memory_allocate.
 BB_CHECKED bb_status bb_memory_text(const char *text, char **out);
 
-/// A formatted string of any length. Errors and ownership as bb_memory_allocate.
+/// Formats a string of any length. Errors and ownership as bb_memory_allocate.
 BB_CHECKED bb_status bb_memory_printf(char **out, const char *format, ...) BB_PRINTF(2, 3);
 
 /// Frees `*block` (NULL is fine) and sets it to NULL.
@@ -41,7 +41,7 @@ void bb_memory_release(void **block);
 #define BB_ZEROED(count, pointer) bb_memory_zeroed((count), sizeof **(pointer), (void **)(pointer))
 #define BB_RELEASE(pointer)       bb_memory_release((void **)(pointer))
 
-/// Bytes and blocks currently allocated, and the peak of the bytes, over all threads.
+/// Returns bytes and blocks currently allocated, and the peak of the bytes, over all threads.
 size_t bb_memory_bytes(void);
 size_t bb_memory_peak_bytes(void);
 bb_index bb_memory_blocks(void);

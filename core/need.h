@@ -17,7 +17,7 @@ extern "C" {
 /// Operations per second of one core in large BLAS matrix products, fp64 and fp32.
 #define BB_NEED_FP64_RATE 4.0e10
 #define BB_NEED_FP32_RATE 8.0e10
-/// The same for a GPU, fp32 and fp64: an H200.
+/// Operations per second of a GPU (an H200) in such products, fp32 and fp64.
 #define BB_NEED_DEVICE_RATE 5.0e13
 
 /// A plan is an estimate and memory may be swapped: above this multiple of the machine's memory it
@@ -28,22 +28,23 @@ typedef struct bb_need {
     double host_bytes, device_bytes, seconds;
 } bb_need;
 
-/// Both at the same time: bytes and seconds add up.
+/// Need of two pieces of work at the same time: bytes and seconds add up.
 bb_need bb_need_together(bb_need first, bb_need second);
 
-/// One after the other, with the first released: the larger bytes, the sum of seconds.
+/// Need of two pieces of work one after the other, the first released: the larger bytes, the sum of
+/// seconds.
 bb_need bb_need_in_turn(bb_need first, bb_need second);
 
-/// `count` of them at the same time.
+/// Need of `count` pieces of work at the same time.
 bb_need bb_need_copies(bb_need need, double count);
 
-/// `count` times, one after the other: the bytes of one.
+/// Need of `count` repetitions, one after the other: the bytes of one.
 bb_need bb_need_repeated(bb_need need, double count);
 
-/// The result only: its bytes, no seconds.
+/// Need of the result only: its bytes, no seconds.
 bb_need bb_need_resident(bb_need need);
 
-/// Work shared by `threads` cores: the bytes, and the seconds divided.
+/// Need of work shared by `threads` cores: the same bytes, and the seconds divided.
 bb_need bb_need_shared(bb_need need, double threads);
 
 #ifdef __cplusplus

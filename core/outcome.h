@@ -27,17 +27,17 @@ typedef struct bb_outcome {
     char detail[240]; ///< one sentence: where and what; "" when ok
 } bb_outcome;
 
-/// "ok", "not_spd", "non_finite", "not_converged", "underdetermined", "not_held".
+/// Returns "ok", "not_spd", "non_finite", "not_converged", "underdetermined" or "not_held".
 const char *bb_outcome_name(bb_outcome_kind kind);
 
 /// Records a failure unless one is already recorded.
 void bb_outcome_set(bb_outcome *outcome, bb_outcome_kind kind, const char *format, ...)
     BB_PRINTF(3, 4);
 
-/// Whether it is valid: a known kind, a terminated detail. For outcomes read from a file.
+/// Returns whether an outcome read from a file is valid: a known kind, a terminated detail.
 bool bb_outcome_is_sound(const bb_outcome *outcome);
 
-/// Index of the first value that is NaN or infinite, -1 when all are finite.
+/// Returns the index of the first value that is NaN or infinite, -1 if all are finite.
 bb_index bb_outcome_first_non_finite(const double *values, bb_index count);
 
 #ifdef __cplusplus

@@ -14,7 +14,7 @@ void bb_random_words(uint64_t seed, bb_stream stream, uint64_t index, uint32_t w
     }
 }
 
-// 52.5 bits: never 0, never 1.
+// Uses 52.5 bits, so that the result is never 0 and never 1.
 static double open_unit(uint32_t low, uint32_t high)
 {
     uint64_t bits = ((uint64_t)high << 32 | low) >> 12;

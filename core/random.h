@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/// One cause of randomness each: add a name here, never reuse a number.
+/// Streams, one for each cause of randomness. Add a name here; never reuse a number.
 typedef enum bb_stream {
     BB_STREAM_BURL_STIFFNESS = 1,
     BB_STREAM_PHASE_SCREEN = 2,
@@ -41,15 +41,16 @@ typedef enum bb_stream {
     BB_STREAM_LOOP_SLOPES = 62,     ///< measured slopes of a control loop
 } bb_stream;
 
-/// Four words for the address (seed, stream, index).
+/// Computes four words for the address (seed, stream, index).
 void bb_random_words(uint64_t seed, bb_stream stream, uint64_t index, uint32_t words[4]);
 
-/// Uniform on the open interval (0, 1), 52 bits.
+/// Returns a uniform number on the open interval (0, 1), with 52 bits.
 double bb_random_uniform(uint64_t seed, bb_stream stream, uint64_t index);
 
-/// Standard normal deviate (Box-Muller on one address).
+/// Returns a standard normal deviate (Box-Muller on one address).
 double bb_random_normal(uint64_t seed, bb_stream stream, uint64_t index);
-/// Two independent standard normal deviates of one address; the first is bb_random_normal's.
+/// Computes two independent standard normal deviates of one address; the first is
+/// bb_random_normal's.
 void bb_random_normal_pair(uint64_t seed, bb_stream stream, uint64_t index, double out[2]);
 
 #endif

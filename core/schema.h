@@ -57,8 +57,9 @@ typedef struct bb_schema bb_schema;
 /// {kind: lgs, ring: {count: 3, radius: 20}} for three of {kind: lgs, x: .., y: ..}. The reader of
 /// a configuration expands it; in the struct of a record the group stays unset.
 typedef struct bb_pattern {
-    const char *keys[2]; ///< of the record, set in each copy
-    /// Number of records that a bound group expands to, and the two numbers of one of them.
+    const char *keys[2]; ///< keys of the record, set in each copy
+    /// Returns the number of records that a bound group expands to, and computes the two numbers of
+    /// one of them.
     bb_index (*count)(const void *group);
     void (*place)(const void *group, bb_index item, double out[2]);
 } bb_pattern;
@@ -79,7 +80,7 @@ typedef struct bb_key {
     const char *word;           ///< integers: a word read as BB_INTEGER_UNSET, such as auto
     const char *default_text;   ///< as the user would write it; NULL: required unless optional
     const char *const *choices; ///< NULL-terminated words of BB_KEY_CHOICE and BB_KEY_CHOICES
-    const bb_schema *schema;    ///< for groups and records
+    const bb_schema *schema;    ///< schema of groups and records
     const char *shorthand;      ///< groups: a plain value is read as {shorthand: value}
     bool writes_folder;         ///< texts: an output folder of a run
     bool tabular; ///< records: a file name is read as a table, its columns named as keys

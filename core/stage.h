@@ -13,8 +13,8 @@
 /// Thread-safe below 2^22 values; larger arrays are shared by the pool's threads.
 bb_index bb_stage_find_nonfinite(const char *stage, double *values, bb_index count);
 
-/// As bb_stage_find_nonfinite for values already checked on a device: if `finite`, all are finite
-/// and they are not read again.
+/// Checks as bb_stage_find_nonfinite, for values already checked on a device: if `finite`, all are
+/// finite and they are not read again.
 bb_index bb_stage_find_nonfinite_checked(const char *stage, double *values, bb_index count,
                                          bool finite);
 
@@ -22,7 +22,7 @@ bb_index bb_stage_find_nonfinite_checked(const char *stage, double *values, bb_i
 /// NULL cancels. Do not call while other threads inspect.
 void bb_stage_plant(const char *stage, double value, bb_index index);
 
-/// For tests: whether the last planted value has passed.
+/// For tests: returns whether the last planted value has passed.
 int bb_stage_planted(void);
 
 #endif

@@ -23,7 +23,7 @@ static const struct {
 
 static const char *base_name(const char *path)
 {
-    // The last two components: "core/status.c" is enough, the rest is the builder's own folder.
+    // Keeps the last two components, such as "core/status.c": the rest is the builder's own folder.
     const char *last = strrchr(path, '/');
     if (last == NULL) {
         return path;

@@ -64,19 +64,21 @@ bb_status bb_status_set(bb_status code, const char *file, int line, const char *
 /// Appends a place that a failure passed through to this thread's record; returns `code`.
 bb_status bb_status_trace(bb_status code, const char *file, int line, const char *expression);
 
-/// The sentence of the last failure on this thread, "" when none. Valid until the next failure.
+/// Returns the sentence of the last failure on this thread, "" if there is none. Valid until the
+/// next failure.
 const char *bb_status_message(void);
 
-/// The places that the last failure passed through, one a line, innermost first; "" when none.
+/// Returns the places that the last failure passed through, one a line, innermost first; "" if
+/// there are none.
 const char *bb_status_trace_text(void);
 
 /// Clears this thread's record.
 void bb_status_clear(void);
 
-/// Name of a code, such as "out of memory".
+/// Returns the name of a code, such as "out of memory".
 const char *bb_status_name(bb_status code);
 
-/// Exit code of the program for a code: 0 to 6.
+/// Returns the program's exit code for a status code: 0 to 6.
 int bb_status_exit_code(bb_status code);
 
 /// A copy of a thread's record, to pass a failure from a worker to the waiting thread.
@@ -118,7 +120,8 @@ bb_status bb_status_prefix(bb_status status, const char *format, ...) BB_PRINTF(
         }                                                                                          \
     } while (0)
 
-/// For functions that own nothing (and for CUDA sources, where goto may not pass an initialiser).
+/// Calls a fallible function and returns its failure. For functions that own nothing (and for CUDA
+/// sources, where goto may not pass an initialiser).
 #define BB_RETURN_IF_FAILED(call)                                                                  \
     do {                                                                                           \
         bb_status returned_ = (call);                                                              \

@@ -162,7 +162,8 @@ static bb_status fill(const char *temporary, void *context)
     work->file = fopen(temporary, "wb");
     BB_REQUIRE(work->file != NULL, BB_IO, "cannot write %s '%s': %s", work->kind, work->path,
                strerror(errno));
-    // Remove write permission of others, whatever the umask: such a file would be rejected later.
+    // Removes the write permission of others, whatever the umask: a file with it would be rejected
+    // later.
     BB_REQUIRE(fstat(fileno(work->file), &about) == 0 &&
                    fchmod(fileno(work->file), about.st_mode & 07777 & ~(mode_t)S_IWOTH) == 0,
                BB_IO, "cannot write %s '%s': %s", work->kind, work->path, strerror(errno));
@@ -199,7 +200,7 @@ done:
     return status;
 }
 
-// Whether the last bytes are the checksum of all preceding bytes.
+// Returns whether the last bytes are the checksum of all preceding bytes.
 static bb_status verify(const bb_store *file)
 {
     bb_status status = BB_OK;

@@ -21,22 +21,22 @@
 /// larger limit stay until there is no room for another.
 void bb_store_allow(double bytes);
 
-/// Whether a block of that size could be stored.
+/// Returns whether a block of that size could be stored.
 bool bb_store_has_room(double bytes);
 
 /// Starts a study: blocks of earlier studies may be dropped from now on, the least recently used
 /// first.
 void bb_store_next_study(void);
 
-/// The block of a key, a text of everything that it depends on; NULL if there is none. `*bytes` is
-/// its size. It stays valid during the study.
+/// Finds the block of a key, a text of everything that it depends on; NULL if there is none.
+/// `*bytes` is its size. It stays valid during the study.
 const void *bb_store_find(const char *key, bb_index *bytes);
 
 /// Moves the block `*data`, from core/memory.h, into the store under a new key; NULL if there is no
 /// room, and the caller then still owns it.
 const void *bb_store_insert(const char *key, void **data, bb_index bytes);
 
-/// Borrowed bytes: one list serves both writing and reading.
+/// Borrowed bytes. One list serves both writing and reading.
 typedef struct bb_store_piece {
     const void *data;
     bb_index bytes;
@@ -55,7 +55,7 @@ BB_CHECKED bb_status bb_store_write(const char *path, const char *kind, const ch
 /// `*out`: the caller.
 BB_CHECKED bb_status bb_store_open(const char *path, const char *kind, bb_store **out);
 
-/// The key of a file, for the caller to compare.
+/// Returns the key of a file, for the caller to compare.
 const char *bb_store_key(const bb_store *file);
 
 /// Reads the next piece, which must have `bytes` bytes. Errors: BB_IO.
@@ -70,11 +70,11 @@ BB_CHECKED bb_status bb_store_read_list(bb_store *file, const bb_store_piece *pi
                                         bb_index count);
 void bb_store_close(bb_store **file);
 
-/// Path in `folder` of the file of a key. Owner: the caller.
+/// Builds the path of a key's file in `folder`. Owner: the caller.
 BB_CHECKED bb_status bb_store_path(const char *folder, const char *kind, const char *key,
                                    char **out);
 
-/// bb_store_write to that path in `folder`, which is created if it is missing.
+/// Writes, as bb_store_write, the file of a key in `folder`, which is created if it is missing.
 BB_CHECKED bb_status bb_store_save(const char *folder, const char *kind, const char *key,
                                    const bb_store_piece *pieces, bb_index count);
 

@@ -19,7 +19,7 @@ static bool same(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-// Optimal string alignment distance, three rows at a time.
+// Computes the optimal string alignment distance with three rows at a time.
 bb_index bb_suggestion_distance(const char *source, const char *target)
 {
     bb_index rows[3][WORD_BYTES] = {{0}};

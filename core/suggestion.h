@@ -6,8 +6,8 @@
 
 #include "core/status.h"
 
-/// Edits (insert, delete, change, swap of neighbours, each 1) from one word to the other, ignoring
-/// case; words longer than 63 bytes are cut.
+/// Counts the edits (insert, delete, change, swap of neighbours, each 1) from one word to the
+/// other, ignoring case; words longer than 63 bytes are cut.
 bb_index bb_suggestion_distance(const char *source, const char *target);
 
 /// Stores `candidate` in `*best` if it is nearer to `word` than the current one and near enough:
@@ -20,13 +20,14 @@ void bb_suggestion_consider(const char *word, const char *candidate, bb_index *d
 typedef struct bb_suggestion {
     const char *word;
     const char *nearest; ///< NULL: none is near
-    bb_index distance;   ///< of `nearest`; -1: final, no other replaces it
+    bb_index distance;   ///< distance of `nearest`; -1: final, no other replaces it
     char text[192];
 } bb_suggestion;
 
 void bb_suggestion_add(bb_suggestion *near, const char *candidate);
 
-/// " (did you mean X?)" with the nearest candidate, "" if there is none; owned by the suggestion.
+/// Returns " (did you mean X?)" with the nearest candidate, "" if there is none; owned by the
+/// suggestion.
 const char *bb_suggestion_text(bb_suggestion *near);
 
 #endif

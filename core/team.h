@@ -18,14 +18,14 @@ typedef struct bb_team {
 /// Sets the team of this process, borrowed; NULL: this process alone. Call before any work.
 void bb_team_join(const bb_team *team);
 
-/// The current team; this process alone by default.
+/// Returns the current team; this process alone by default.
 const bb_team *bb_team_joined(void);
 
-/// Items of `count` assigned to a process of the team: [*begin, *end), in rank order, as evenly as
-/// possible.
+/// Computes the items of `count` assigned to a process of the team: [*begin, *end), in rank order,
+/// as evenly as possible.
 void bb_team_part(bb_index count, int rank, bb_index *begin, bb_index *end);
 
-/// Each process provides the rows of its part of `values` (bb_team_part over blocks of `block`
+/// Exchanges rows: each process provides its part of `values` (bb_team_part over blocks of `block`
 /// rows), `count` rows of `row_bytes`; on return every process has all rows. Collective. Errors:
 /// those of broadcast.
 BB_CHECKED bb_status bb_team_gather(bb_index count, bb_index block, size_t row_bytes, void *values);

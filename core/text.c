@@ -67,7 +67,8 @@ void bb_text_release(bb_text *text)
     text->capacity = 0;
 }
 
-// Length of the control character at `text`: C0, DEL, or C1 in UTF-8; 0 if there is none.
+// Returns the length of the control character at `text`: C0, DEL, or C1 in UTF-8; 0 if there is
+// none.
 static int control_bytes(const unsigned char *text)
 {
     if (text[0] == 0xC2 && text[1] >= 0x80 && text[1] < 0xA0) {

@@ -28,7 +28,7 @@ BB_CHECKED bb_status bb_text_add_bytes(bb_text *text, const char *bytes, bb_inde
 /// become '?', except line ends and tabs.
 void bb_text_print(const char *text, FILE *out);
 
-/// The string, "" while empty; valid until the next change.
+/// Returns the string, "" while empty; valid until the next change.
 const char *bb_text_string(const bb_text *text);
 
 void bb_text_release(bb_text *text);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COPIED_BYTES = 1 << 20 }; // per task
+enum { COPIED_BYTES = 1 << 20 }; // bytes copied per task
 
 // The loop that the pool works on. One loop at a time: nested loops run on their own thread.
 typedef struct loop {

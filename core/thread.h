@@ -22,13 +22,13 @@ typedef bb_status (*bb_range_task)(void *context, bb_index begin, bb_index end);
 /// the main thread, outside any loop. Errors: BB_INVALID, BB_MEMORY, BB_INTERNAL.
 BB_CHECKED bb_status bb_threads_set(bb_index count);
 
-/// Number of threads in loops; 1 before bb_threads_set.
+/// Returns the number of threads in loops; 1 before bb_threads_set.
 bb_index bb_threads_count(void);
 
-/// Whether the caller is one of the pool's threads, rather than the one that starts loops.
+/// Returns whether the caller is one of the pool's threads, rather than the one that starts loops.
 bool bb_thread_is_worker(void);
 
-/// Online processors.
+/// Returns the number of online processors.
 bb_index bb_threads_available(void);
 
 /// Runs task(context, i) for every i in [0, count), in any order, and waits. A loop started inside

@@ -131,7 +131,7 @@ static void end_and_remove(const bb_work_folder *folder)
     }
 }
 
-// Stays HELD until it is removed: a handler that runs in between removes the rest.
+// The folder stays HELD until it is removed: a handler that runs in between removes the rest.
 void bb_work_folder_remove(bb_work_folder **folder)
 {
     if (*folder != NULL && atomic_load(&(*folder)->state) == HELD) {

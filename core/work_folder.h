@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { BB_WORK_FOLDERS = 64 }; ///< at once per process
+enum { BB_WORK_FOLDERS = 64 }; ///< limit of folders at once per process
 
 typedef struct bb_work_folder bb_work_folder;
 
@@ -22,8 +22,8 @@ BB_CHECKED bb_status bb_work_folder_create(const char *purpose, bb_work_folder *
 /// Ends the program that runs in the folder and removes the folder.
 void bb_work_folder_remove(bb_work_folder **folder);
 
-/// Opens a file of the folder, not through a link: a descriptor, -1 with errno. `flags` as for
-/// open.
+/// Opens a file of the folder, not through a link. Returns a descriptor, -1 with errno. `flags` as
+/// for open.
 int bb_work_folder_open(const bb_work_folder *folder, const char *name, int flags);
 
 /// Writes a new file of `bytes` bytes. Errors: BB_IO.
@@ -33,7 +33,7 @@ BB_CHECKED bb_status bb_work_folder_write(const bb_work_folder *folder, const ch
 /// A program with the folder as its working folder.
 typedef struct bb_work_program {
     const char *const *arguments; ///< ends with NULL; the first is its name or path, as for execvp
-    const char *const *environment; ///< ends with NULL; NULL: that of the process
+    const char *const *environment; ///< environment, ends with NULL; NULL: that of the process
     double seconds;                 ///< time limit
 } bb_work_program;
 
@@ -41,7 +41,7 @@ typedef struct bb_work_program {
 typedef struct bb_work_end {
     int error;    ///< errno if it could not be started; 0: it ran
     bool is_late; ///< it exceeded the time limit and was killed
-    int ending;   ///< as from waitpid
+    int ending;   ///< status as from waitpid
     bool reaped;  ///< other code of the process waited for it: `ending` is unknown
 } bb_work_end;
 

@@ -56,8 +56,8 @@ static void fill_row(const bb_matrix_layout *layout, bb_index row, double *out)
 typedef struct contest {
     bb_matrix_layout layout;
     bb_index row, rows;    // rows of the window
-    double *x, *y, *exact; // exact [rows]
-    double matrix_bytes;   // of all rows, on the device of the product
+    double *x, *y, *exact; // exact result [rows]
+    double matrix_bytes;   // bytes of all rows, on the device of the product
     double touched;        // fraction of the bands in the window
     bb_coded_matrix *matrix;
     bb_coded_operator *copies[COPIES];
@@ -99,7 +99,7 @@ done:
     return status;
 }
 
-// Warm disc with a hot slit.
+// Sets the temperatures of a warm disc with a hot slit.
 static void fill_x(contest *task)
 {
     const bb_index lines = task->layout.columns / MESH;
@@ -265,7 +265,7 @@ done:
     return status;
 }
 
-// Mean time of a product over all copies, each launched and waited for.
+// Measures the mean time of a product over all copies; each is launched and waited for.
 static bb_status time_alone(const contest *task, double *mean)
 {
     bb_status status = BB_OK;

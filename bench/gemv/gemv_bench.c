@@ -139,7 +139,7 @@ static bb_status prepare_own(const bb_bench_case *self, const bb_bench_setup *se
                self->storage);
     const bb_gemv_arithmetic arithmetic = {
         BB_FORMAT_FP32, (self->choice & BB_GEMV_FP32_SUMS) != 0 ? BB_FORMAT_FP32 : BB_FORMAT_FP64};
-    // Decoding before every product is slow.
+    // Storage that is decoded before every product is slow.
     out->rounds = setup->quick || bb_codec_unpacks(&config, BB_DEVICE_CPU) ? QUICK_ROUNDS : ROUNDS;
     BB_TRY(encode(self->storage, &out->sizes, &out->matrix));
     BB_TRY(bb_coded_operator_create(setup->device, out->matrix, arithmetic, &out->operation));

@@ -126,7 +126,7 @@ static bb_status prepare(contest *task)
         task->x[j] = 1.0 + 1e-3 * (double)(j * 37 % 100);
     }
     BB_TRY(task->self->storage == NULL ? prepare_peer(task) : prepare_own(task));
-    // The ceiling's values are arbitrary.
+    // The values read by the ceiling are arbitrary.
     BB_TRY(bb_gemv_peer_create(task->device, BB_GEMV_READ, task->sizes.rows, task->sizes.columns,
                                task->x, &task->ceiling));
     for (bb_index row = 0; row < task->sizes.rows; ++row) {

@@ -26,7 +26,7 @@ namespace
 constexpr int lanes = 256;
 constexpr int splits = 64;
 
-// Figure 9 with an explicit final reduction.
+// Kernel of Figure 9 with an explicit final reduction.
 __global__ void figure9(const float *__restrict__ matrix, const float *__restrict__ x,
                         bb_index columns, float *__restrict__ y)
 {
@@ -61,7 +61,7 @@ __global__ void add_splits(const float *partial, bb_index rows, float *y)
     }
 }
 
-// Eight loads of 16 bytes per thread are in flight.
+// Reads the matrix with eight loads of 16 bytes in flight per thread.
 __global__ void __launch_bounds__(lanes, 4)
     read_all(const float4 *__restrict__ values, bb_index count, float *out)
 {

@@ -41,8 +41,8 @@ enum {
 
 static const double enough_s = 2.0;
 
-// Selected by --set; the time of a product depends on its data, because the GPU is at its power
-// cap.
+// Matrices selected by --set. The time of a product depends on its data, because the GPU is at its
+// power cap.
 typedef enum matrix_kind {
     DECAY,      // distant blocks vanish, condition 1e3; low power
     RANDOM,     // blocks are similar everywhere, condition 9; highest power
@@ -52,7 +52,7 @@ typedef enum matrix_kind {
 
 static const char *const kind_names[KINDS] = {"decay", "random", "covariance"};
 
-// Must not be moved after it is opened.
+// Matrix of a test. It must not be moved after it is opened.
 typedef struct test_matrix {
     bb_matrix_source source;
     bb_device_source *twin;
@@ -130,7 +130,7 @@ static void release(contest *task)
     }
 }
 
-// `task` must not be moved afterwards.
+// Prepares the matrix of `task`, which must not be moved afterwards.
 static bb_status prepare(contest *task)
 {
     bb_status status = BB_OK;
@@ -153,7 +153,7 @@ done:
 typedef struct repetition {
     contest *task;
     bb_panel_cholesky *factor;
-    double seconds; // of the factorization and the sweeps
+    double seconds; // times of the factorization and the sweeps
 } repetition;
 
 static bb_status factor_again(void *context)
@@ -177,7 +177,7 @@ done:
     return status;
 }
 
-// Runs all rounds by panels; for the row itself with the energy in `out`, for a rival NULL.
+// Runs all rounds by panels. `out` receives the energy of the row itself; for a rival it is NULL.
 static bb_status run_rounds(contest *task, int gpus, const bb_panel_plan *plan,
                             bb_bench_times *times, double *pivots, double *taken_bytes,
                             bb_bench_outcome *out)
@@ -299,7 +299,7 @@ static bb_status run_rival(contest *task)
     return status;
 }
 
-// Largest relative difference of two pivots.
+// Computes the largest relative difference of two pivots.
 static bb_status compare_pivots(const contest *task, double *out)
 {
     bb_status status = BB_OK;

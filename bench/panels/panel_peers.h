@@ -32,14 +32,14 @@ BB_CHECKED bb_status bb_cusolvermp_peer_create(
     bb_index block, bb_cusolvermp_peer **out);
 void bb_cusolvermp_peer_destroy(bb_cusolvermp_peer **peer);
 
-/// Fills D A D and factors it: time in s of cusolverMpPotrf only, the longer of both devices by
-/// their clocks. Errors: BB_DEVICE, BB_INTERNAL (not positive definite).
+/// Fills D A D and factors it. Sets the time in s of cusolverMpPotrf only: the longer of both
+/// devices, by their clocks. Errors: BB_DEVICE, BB_INTERNAL (not positive definite).
 BB_CHECKED bb_status bb_cusolvermp_peer_factor(bb_cusolvermp_peer *peer, double *seconds);
 
-/// Diagonal of L of D A D, `out` [n] on the host. Errors: BB_MEMORY, BB_DEVICE.
+/// Copies the diagonal of L of D A D to `out` [n] on the host. Errors: BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_cusolvermp_peer_pivots(const bb_cusolvermp_peer *peer, double *out);
 
-/// Versions in the libraries' numbering: 901 is cuSOLVERMp 0.9.1, 22907 is NCCL 2.29.7.
+/// Returns the versions in the libraries' numbering: 901 is cuSOLVERMp 0.9.1, 22907 is NCCL 2.29.7.
 void bb_cusolvermp_peer_versions(const bb_cusolvermp_peer *peer, int *solver, int *nccl);
 
 #ifdef __cplusplus

@@ -36,7 +36,7 @@ struct site {
     cudaEvent_t begin, end;
     void *values, *workspace, *host_workspace;
     void *info;               // int
-    size_t bytes, host_bytes; // sizes of the workspaces
+    size_t bytes, host_bytes; // sizes of the workspaces, bytes
     double seconds;           // time of the last factorization
 };
 
@@ -59,7 +59,7 @@ bb_status allocate_workspaces(site *s)
     return bb_memory_allocate(static_cast<bb_index>(s->host_bytes), 1, &s->host_workspace);
 }
 
-// Call it after `begin` was recorded and the call of `name` queued.
+// Waits for a call; needs `begin` recorded and the call of `name` queued.
 bb_status finish_call(site *s, const char *name)
 {
     float milliseconds = 0.0F;
@@ -178,7 +178,7 @@ struct library {
 
 library loaded;
 
-// Loaded on first use, so that neither library is needed to build or start: NCCL first, because
+// Libraries, loaded on first use, so that neither is needed to build or start: NCCL first, because
 // cuSOLVERMp is linked to it.
 bb_status load()
 {
@@ -236,7 +236,7 @@ struct part : site {
     bb_mp_handle_t handle;
     bb_mp_grid_t grid;
     bb_mp_matrix_t descriptor;
-    bb_index rows; // of its column-major values
+    bb_index rows; // rows of its column-major values
     void *scale;
     bb_status status; // status of its thread
     bb_status_record record;
@@ -284,8 +284,7 @@ void *make_visit(void *context)
     return nullptr;
 }
 
-// Runs on one thread for each device, the first being the caller's, since the libraries wait for
-// both.
+// Runs one thread for each device, the first being the caller's, since the libraries wait for both.
 bb_status visit_both(bb_cusolvermp_peer *peer, step call)
 {
     static_assert(GPUS == 2, "a second thread that fails to start must leave none waiting");
@@ -377,8 +376,8 @@ bb_status lay_out(part *p)
     return allocate_workspaces(p);
 }
 
-// Fills the lower triangle of D A D in the blocks of the device. They are column-major, which
-// equals rows of the symmetric source.
+// Fills the blocks of D A D that belong to the device, in the lower triangle. They are
+// column-major, which equals rows of the symmetric source.
 bb_status fill(const part *p)
 {
     const bb_cusolvermp_peer *peer = p->peer;
@@ -420,7 +419,7 @@ bb_status factor(part *p)
     return finish_call(p, "cusolverMpPotrf");
 }
 
-// Destroys the libraries' objects; collective.
+// Destroys the libraries' objects. Collective.
 bb_status destroy_objects(part *p)
 {
     if (p->descriptor != nullptr) {

@@ -37,7 +37,7 @@ typedef struct unwrap_run {
     bb_bench_times dct_whole, loops_whole;
 } unwrap_run;
 
-// Hill, dip and saddle, lower if there are fewer points, plus noise.
+// Fills a phase with hill, dip and saddle, lower if there are fewer points, plus noise.
 static bb_status make_phase(unwrap_run *run)
 {
     bb_status status = BB_OK;
@@ -64,7 +64,7 @@ done:
     return status;
 }
 
-// Number of points whose cycle is not the most frequent one.
+// Counts the points whose cycle is not the most frequent one.
 static bb_index count_wrong(const unwrap_run *run, const double *phase)
 {
     bb_index found[TURNS] = {0};
@@ -169,8 +169,8 @@ static void release(unwrap_run *run)
     BB_RELEASE(&run->mask);
 }
 
-// Describes times in ms, of the stream on the device, of the solve and in total, and wrong points:
-// for the kernels, the transforms and the loops.
+// Writes `detail`: times in ms of the stream on the device, of the solve and in total, and wrong
+// points, for the kernels, the transforms and the loops.
 static void describe_outcome(const unwrap_run *run, bb_bench_outcome *out)
 {
     (void)snprintf(out->detail, sizeof out->detail,

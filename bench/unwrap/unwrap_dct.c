@@ -14,13 +14,13 @@ static const double two_pi = 6.283185307179586;
 struct bb_unwrap_dct {
     bb_index columns, rows;
     float *field, *spectrum;            // [rows][columns]
-    float *across_shares, *down_shares; // [columns], [rows]: eigenvalues of the two directions
+    float *across_shares, *down_shares; // [columns], [rows] eigenvalues along the two axes
     fftwf_plan forward, backward;
     bb_index threads;      // number of threads of the plans
     const double *wrapped; // input of the run
 };
 
-// Sums of a thread over whole rows.
+// Partial sums of a thread over whole rows.
 typedef struct congruence {
     const double *wrapped;
     const float *solution;
@@ -106,7 +106,7 @@ done:
     return status;
 }
 
-// Number of threads for the next plans.
+// Sets the number of threads for the next plans and returns it.
 static bb_index plan_threads(void)
 {
 #ifdef BB_HAVE_FFTW_THREADS
@@ -169,7 +169,8 @@ void bb_unwrap_dct_destroy(bb_unwrap_dct **dct)
     BB_RELEASE(dct);
 }
 
-// Divergence of a row: outgoing minus incoming gradients; the flux over the border is zero.
+// Computes the divergence of a row: outgoing minus incoming gradients; the flux over the border is
+// zero.
 BB_CLONES static void diverge_row(const double *row, const double *above, const double *below,
                                   bb_index columns, float *out)
 {

@@ -88,7 +88,7 @@ void bb_unwrap_loops_destroy(bb_unwrap_loops **loops)
     BB_RELEASE(loops);
 }
 
-// Runs a task over rows of a level, small ones on the calling thread only.
+// Runs a task over the rows of a level; small levels run on the calling thread only.
 static bb_status over_rows(bb_unwrap_loops *loops, int index, bb_index rows, bb_range_task task)
 {
     const level *grid = &loops->levels[index];
@@ -140,7 +140,8 @@ static float residual_of(const level *grid, bb_index p)
            grid->wy[p] * (u[p + stride] - u[p]) - grid->wy[p - stride] * (u[p - stride] - u[p]);
 }
 
-// Residuals are summed, corrections start from zero. Values beyond an odd edge are zero.
+// Restricts residuals by summation and sets corrections to zero. Values beyond an odd edge are
+// zero.
 BB_CLONES static void restrict_row(const level *fine, const level *coarse, bb_index y)
 {
     for (bb_index x = 0; x < coarse->columns; ++x) {
@@ -162,7 +163,7 @@ static bb_status restrict_rows(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// Weights of coarse edges are half the sum of the two fine ones.
+// Computes the weights of coarse edges: half the sum of the two fine ones.
 BB_CLONES static bb_status coarsen_rows(void *context, bb_index begin, bb_index end)
 {
     const bb_unwrap_loops *loops = context;
@@ -270,7 +271,7 @@ BB_CLONES static bb_status sum_rows(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// Residual of gradients relative to the means, in bx and by.
+// Computes the residual of gradients relative to the means, in bx and by.
 BB_CLONES static bb_status residual_rows(void *context, bb_index begin, bb_index end)
 {
     const bb_unwrap_loops *loops = context;
@@ -292,7 +293,7 @@ BB_CLONES static bb_status residual_rows(void *context, bb_index begin, bb_index
     return BB_OK;
 }
 
-// Limit from the median magnitude of residuals, in every fourth row and column.
+// Computes the limit from the median magnitude of residuals, in every fourth row and column.
 static void find_limit(bb_unwrap_loops *loops)
 {
     const level *grid = &loops->levels[0];

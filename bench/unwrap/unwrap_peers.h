@@ -17,10 +17,10 @@ typedef struct bb_unwrap_dct bb_unwrap_dct;
 BB_CHECKED bb_status bb_unwrap_dct_create(bb_index columns, bb_index rows, bb_unwrap_dct **out);
 void bb_unwrap_dct_destroy(bb_unwrap_dct **dct);
 
-/// Number of threads of the transforms.
+/// Returns the number of threads of the transforms.
 bb_index bb_unwrap_dct_threads(const bb_unwrap_dct *dct);
 
-/// From `wrapped` [rows][columns] in rad to the congruent `phase`.
+/// Unwraps `wrapped` [rows][columns] in rad to the congruent `phase`.
 BB_CHECKED bb_status bb_unwrap_dct_run(bb_unwrap_dct *dct, const double *wrapped, double *phase);
 
 /// The steps of solvers/unwrap/unwrap.h except the assignment of points without an edge: rejection
@@ -32,7 +32,8 @@ typedef struct bb_unwrap_loops bb_unwrap_loops;
 BB_CHECKED bb_status bb_unwrap_loops_create(bb_index columns, bb_index rows, bb_unwrap_loops **out);
 void bb_unwrap_loops_destroy(bb_unwrap_loops **loops);
 
-/// Cycles of the first least squares; number of reweightings, and cycles after each.
+/// Sets the cycles of the first least squares, the number of reweightings, and the cycles after
+/// each.
 typedef struct bb_unwrap_counts {
     bb_index cycles, reweighted, reweight_cycles;
 } bb_unwrap_counts;
@@ -41,7 +42,7 @@ typedef struct bb_unwrap_counts {
 BB_CHECKED bb_status bb_unwrap_loops_run(bb_unwrap_loops *loops, const bb_unwrap_counts *counts,
                                          const double *wrapped, double *phase);
 
-/// Last step of both: computes from `wrapped` the congruent phase nearest to `solution`
+/// Last step of both peers: computes from `wrapped` the congruent phase nearest to `solution`
 /// [rows][stride] plus a piston, the mean of their differences.
 BB_CHECKED bb_status bb_unwrap_peers_congruent(const double *wrapped, const float *solution,
                                                bb_index stride, bb_index columns, bb_index rows,

@@ -9,7 +9,7 @@ struct bb_build {
     void *state;
 };
 
-enum { LINE_BYTES = 400 }; // of a compiler log, quoted in a message
+enum { LINE_BYTES = 400 }; // length limit of the compiler log quoted in a message
 
 static const bb_build_ops *const kinds[BB_DEVICE_KIND_COUNT] = {
     [BB_DEVICE_CPU] = &bb_build_cpu_ops,

@@ -55,11 +55,11 @@ BB_CHECKED bb_status bb_build_create(bb_device *device, const char *source, char
                                      bb_build **out);
 void bb_build_destroy(bb_build **build);
 
-/// Launch limits of an entry; on the cpu 1 item and no local memory. Errors: BB_INVALID (no such
-/// entry), BB_DEVICE.
+/// Returns the launch limits of an entry; on the cpu 1 item and no local memory. Errors: BB_INVALID
+/// (no such entry), BB_DEVICE.
 BB_CHECKED bb_status bb_build_find_limits(bb_build *build, const char *entry, bb_build_limits *out);
 
-/// Whether fp32 divisions and square roots compiled for this device are rounded as IEEE 754
+/// Returns whether fp32 divisions and square roots compiled for this device are rounded as IEEE 754
 /// requires.
 bool bb_build_rounds(bb_device *device);
 

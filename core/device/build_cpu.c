@@ -153,7 +153,7 @@ done:
     return status;
 }
 
-// Logged once per process; each record of a run has it too.
+// Logs the compiler once per process; each record of a run has it too.
 static void log_prebuilt(const char *lack)
 {
     static atomic_flag logged = ATOMIC_FLAG_INIT;

@@ -28,14 +28,14 @@ static struct {
 #define MEMBER(name) __typeof__(name) *(name);
     FUNCTIONS(MEMBER)
 #undef MEMBER
-    /// In drivers since 12.4; NULL: arguments are not checked.
+    /// Entry points in drivers since 12.4; NULL: arguments are not checked.
     CUresult (*cuFuncGetParamInfo)(CUfunction function, size_t index, size_t *offset,
                                    size_t *bytes);
     bool found;
 } driver;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-enum { MOST_GROUPS_X = 2147483647, MOST_GROUPS_Y = 65535 }; // for every architecture
+enum { MOST_GROUPS_X = 2147483647, MOST_GROUPS_Y = 65535 }; // limit for every architecture
 
 // A module loaded on a GPU.
 typedef struct shared_module {
@@ -47,7 +47,7 @@ typedef struct shared_module {
 } shared_module;
 
 static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
-static shared_module *modules; // protected by the lock
+static shared_module *modules; // list of modules, protected by the lock
 
 typedef struct cuda_build {
     bb_device *device;
@@ -165,7 +165,7 @@ done:
     return status;
 }
 
-// The last user unloads it; each build waits for its own queued work, which needs the module.
+// The last user unloads the module; each build waits for its own queued work, which needs it.
 static bb_status unload_module(bb_queue *queue, bb_index begin, bb_index end, void *arguments)
 {
     bb_status status = BB_OK;

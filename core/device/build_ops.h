@@ -29,7 +29,7 @@ BB_CHECKED bb_status bb_build_add_log(const char *output, size_t bytes, bb_text 
 /// Fails with BB_INVALID and the first line of the log that contains "error:", else its first line.
 BB_CHECKED bb_status bb_build_fail(const char *compiler, const bb_text *log);
 
-/// BB_OK if the product of group_items is at most `limit`, else BB_UNSUPPORTED.
+/// Returns BB_OK if the product of group_items is at most `limit`, else BB_UNSUPPORTED.
 BB_CHECKED bb_status bb_build_check_group(const char *entry, const bb_launch_shape *shape,
                                           bb_index limit);
 

@@ -27,7 +27,7 @@ typedef struct seal {
 static const char mark[8] = "bbobj-2";
 static const char ending[] = ".so";
 
-// Cache folder from the environment, NULL if caching is off.
+// Finds the cache folder from the environment; NULL if caching is off.
 static bb_status find_folder(char **out)
 {
     bb_status status = BB_OK;
@@ -191,7 +191,8 @@ done:
     return status;
 }
 
-// Includes the name, so that an object cannot pass for that of another source.
+// Computes the digest of a seal. It includes the name, so that an object cannot pass for that of
+// another source.
 static seal seal_of(const char *place, const char *data, size_t bytes)
 {
     seal made;
@@ -246,7 +247,7 @@ done:
     return status;
 }
 
-// Folder of a file that may be loaded, and the name within it.
+// Opens the folder of a file that may be loaded and finds the name within it.
 static bb_status open_folder_of(const char *path, bb_disk_trust trust, bool is_private, int *folder,
                                 const char **name)
 {

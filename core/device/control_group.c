@@ -23,8 +23,8 @@ static double read_limit(const char *path)
     return end != line && bytes > 0.0 && bytes < 0x1p62 ? bytes : INFINITY;
 }
 
-// Smallest limit of a group and its ancestors, up to the root of the tree (the container's own
-// group if the path is the host's).
+// Finds the smallest limit of a group and its ancestors, up to the root of the tree (the
+// container's own group if the path is the host's).
 static double read_limits(const char *tree, char *group, const char *name)
 {
     char path[PATH_BYTES + LINE_BYTES];
@@ -40,7 +40,7 @@ static double read_limits(const char *tree, char *group, const char *name)
     }
 }
 
-// Whether a list "a,b,memory" contains `memory`.
+// Returns whether a list "a,b,memory" contains `memory`.
 static bool has_memory(const char *controllers)
 {
     for (const char *name = controllers; *name != '\0';) {
@@ -59,7 +59,7 @@ double bb_control_group_memory(const char *membership, const char *root)
     char tree[PATH_BYTES];
     double least = INFINITY;
     FILE *file = fopen(membership, "re");
-    // NUMBER:CONTROLLERS:PATH; v2 has no controllers.
+    // A line has the form NUMBER:CONTROLLERS:PATH; v2 has no controllers.
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         char *controllers = strchr(line, ':');

@@ -122,7 +122,7 @@ void bb_device_host_release(bb_device *device, void **block)
     }
 }
 
-// Pages are created at their first touch.
+// Touches fresh memory, because pages are created at their first touch.
 static bb_status touch_pages(void *context, bb_index begin, bb_index end)
 {
     unsigned char *block = context;

@@ -41,8 +41,8 @@ typedef struct bb_device_report {
     char kernels[16];      ///< version of kernels that have two, "sm_90" or
                            ///< "portable"; "" on the cpu, in OpenCL
     char bus[32];          ///< PCI address of a GPU, "00000000:3B:00.0"; "" on the cpu, in OpenCL
-    size_t memory_bytes;   ///< total
-    size_t free_memory_bytes; ///< currently free
+    size_t memory_bytes;   ///< total memory
+    size_t free_memory_bytes; ///< currently free memory
     bb_index units;           ///< processors, or streaming multiprocessors
 } bb_device_report;
 
@@ -80,7 +80,7 @@ typedef struct bb_device bb_device;
 /// Operations table of one kind of device. `state` comes from `open`.
 typedef struct bb_device_ops {
     bb_space space;
-    /// Number of devices; if none, writes one sentence with the reason.
+    /// Returns the number of devices; if there is none, writes one sentence with the reason.
     bb_index (*count)(char *reason, size_t reason_bytes);
     bb_status (*open)(bb_index ordinal, void **state);
     void (*close)(void **state);
@@ -91,7 +91,8 @@ typedef struct bb_device_ops {
     bb_status (*upload)(void *state, void *target, const void *from_host, size_t bytes);
     bb_status (*download)(void *state, void *to_host, const void *source, size_t bytes);
     bb_status (*fetch)(void *state, void *to_host, const void *source, size_t bytes);
-    /// Host memory that the device accesses directly; NULL: no kind is faster than another.
+    /// Allocates host memory that the device accesses directly; NULL: no kind is faster than
+    /// another.
     bb_status (*host_allocate)(void *state, size_t bytes, void **out);
     void (*host_release)(void *state, void **block);
     bb_status (*host_lock)(void *state, void *block, size_t bytes); ///< NULL: not needed
@@ -103,9 +104,9 @@ typedef struct bb_device_ops {
     /// seconds.
     bb_status (*mark)(void *state, int which);
     bb_status (*elapsed)(void *state, double *seconds);
-    /// NULL: false
+    /// Whether the device is the host's processors; NULL: false.
     bool (*is_processor)(void *state);
-    /// Work queued between the two calls is recorded in `*graph` instead of executed; NULL:
+    /// Work queued between the two calls is recorded in `*graph` instead of executed. NULL:
     /// unsupported.
     bb_status (*record_start)(void *state);
     bb_status (*record_stop)(void *state, void **graph);
@@ -117,7 +118,8 @@ extern const bb_device_ops bb_device_cpu_ops;
 extern const bb_device_ops bb_device_cuda_ops;   ///< in builds with CUDA
 extern const bb_device_ops bb_device_opencl_ops; ///< in builds with OpenCL's headers
 
-/// Number of devices of a kind on this host; if none, `reason` (may be NULL) receives a sentence.
+/// Returns the number of devices of a kind on this host; if none, `reason` (may be NULL) receives a
+/// sentence.
 bb_index bb_device_count(bb_device_kind kind, char *reason, size_t reason_bytes);
 
 /// Opens device `ordinal` of a kind. Errors: BB_DEVICE with the reason if it is missing, BB_MEMORY.
@@ -127,7 +129,8 @@ void bb_device_close(bb_device **device);
 
 bb_device_kind bb_device_kind_of(const bb_device *device);
 
-/// Whether the device is the host's processors: the cpu device, and OpenCL devices of type CPU.
+/// Returns whether the device is the host's processors: true for the cpu device and OpenCL devices
+/// of type CPU.
 bool bb_device_is_processor(const bb_device *device);
 
 /// State created by `open` of its table, for core/device only.
@@ -135,14 +138,15 @@ void *bb_device_state(const bb_device *device);
 
 BB_CHECKED bb_status bb_device_describe(bb_device *device, bb_device_report *out);
 
-/// Device memory, contents undefined. Errors: BB_MEMORY with the requested and free bytes.
+/// Allocates device memory, contents undefined. Errors: BB_MEMORY with the requested and free
+/// bytes.
 BB_CHECKED bb_status bb_device_allocate(bb_device *device, size_t bytes, void **out);
 void bb_device_release(bb_device *device, void **block);
 BB_CHECKED bb_status bb_device_zero(bb_device *device, void *block, size_t bytes);
 
-/// Host memory with the fastest copies to and from the device: page-locked on cuda, from any
-/// thread; plain elsewhere. Contents undefined. Errors: BB_MEMORY. Owner: the caller, who releases
-/// it through the same device once no copy uses it.
+/// Allocates host memory with the fastest copies to and from the device: page-locked on cuda, from
+/// any thread; plain elsewhere. Contents undefined. Errors: BB_MEMORY. Owner: the caller, who
+/// releases it through the same device once no copy uses it.
 BB_CHECKED bb_status bb_device_host_allocate(bb_device *device, size_t bytes, void **out);
 void bb_device_host_release(bb_device *device, void **block);
 
@@ -156,10 +160,10 @@ BB_CHECKED bb_status bb_device_host_lock(bb_device *device, void *block, size_t 
 /// not locked.
 void bb_device_host_unlock(bb_device *device, void *block);
 
-/// Copies between host and device memory, in the device's queue. An upload borrows memory of
+/// Copy between host and device memory, in the device's queue. An upload borrows memory of
 /// bb_device_host_allocate until a later wait; other memory may be reused on return. A download
-/// waits for its copy. A fetch does not: its bytes are valid after the next wait, and it borrows
-/// the memory until then. Errors: BB_DEVICE.
+/// waits for its copy. A fetch returns at once: its bytes are valid after the next wait, and it
+/// borrows the memory until then. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_device_upload(bb_device *device, void *target, const void *from_host,
                                       size_t bytes);
 BB_CHECKED bb_status bb_device_download(bb_device *device, void *to_host, const void *source,
@@ -167,8 +171,8 @@ BB_CHECKED bb_status bb_device_download(bb_device *device, void *to_host, const 
 BB_CHECKED bb_status bb_device_fetch(bb_device *device, void *to_host, const void *source,
                                      size_t bytes);
 
-/// Device memory with a copy of `bytes` of host memory, made in the device's queue. Errors: those
-/// of bb_device_allocate and bb_device_upload. Owner of `*out`: the caller, on failure too.
+/// Allocates device memory and copies `bytes` of host memory to it, in the device's queue. Errors:
+/// those of bb_device_allocate and bb_device_upload. Owner of `*out`: the caller, on failure too.
 BB_CHECKED bb_status bb_device_allocate_copy(bb_device *device, const void *from_host, size_t bytes,
                                              void **out);
 
@@ -195,7 +199,7 @@ BB_CHECKED bb_status bb_device_graph_replay(bb_device_graph *graph);
 /// Waits for all work; returns the error of earlier work, if any.
 BB_CHECKED bb_status bb_device_wait(bb_device *device);
 
-/// Whether a wait would return at once; true also where the device cannot tell.
+/// Returns whether a wait would return at once; true also where the device cannot tell.
 bool bb_device_is_idle(const bb_device *device);
 
 /// Times the work between start and stop, measured on the device.

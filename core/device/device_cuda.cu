@@ -44,7 +44,7 @@ struct gpu_blocks {
 };
 gpu_blocks blocks_of[most_gpus];
 
-// Call with the lock held and the GPU current.
+// Frees the cached blocks. Call with the lock held and the GPU current.
 void trim(gpu_blocks *blocks)
 {
     for (const auto &block : blocks->kept) {
@@ -68,7 +68,8 @@ void *take_kept(gpu_blocks *blocks, size_t bytes)
     return block;
 }
 
-// Whether the block was cached. Nothing may still use it, as after cudaFree.
+// Caches a released block; returns whether it was cached. Nothing may still use the block, as after
+// cudaFree.
 bool keep(gpu_blocks *blocks, size_t all_kept, void *block)
 {
     const auto found = blocks->live.find(block);
@@ -264,7 +265,8 @@ bb_status cuda_download(void *state, void *target, const void *source, size_t by
     return BB_OK;
 }
 
-// Page-locked for all contexts: copies from and to it overlap with kernels.
+// Allocates memory that is page-locked for all contexts: copies from and to it overlap with
+// kernels.
 bb_status cuda_host_allocate(void *state, size_t bytes, void **out)
 {
     *out = nullptr;
@@ -320,7 +322,7 @@ bb_status cuda_wait(void *state)
     return BB_OK;
 }
 
-// An error is reported by the next wait.
+// The next wait reports an error.
 bool cuda_is_idle(void *state)
 {
     const bool is_idle = cudaStreamQuery(as_cuda(state)->stream) != cudaErrorNotReady;
@@ -346,7 +348,7 @@ bb_status cuda_elapsed(void *state, double *seconds)
     return BB_OK;
 }
 
-// Captures this thread only: other threads may use their own devices.
+// Captures the work of this thread only: other threads may use their own devices.
 bb_status cuda_record_start(void *state)
 {
     BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
@@ -381,14 +383,14 @@ void cuda_forget(void *state, void **graph)
     *graph = nullptr;
 }
 
-// Whether the build has code for sm_90a, which the sm_90 kernels need.
+// Returns whether the build has code for sm_90a, which the sm_90 kernels need.
 #ifdef BB_CUDA_HAS_HOPPER
 const bool has_hopper = true;
 #else
 const bool has_hopper = false;
 #endif
 
-// Value of the environment variable at its first use.
+// Returns the environment variable's value at its first use.
 const char *portable_wish()
 {
     static const char *const wish = std::getenv("BB_CUDA_PORTABLE");

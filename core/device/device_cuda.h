@@ -18,18 +18,18 @@
         }                                                                                          \
     } while (0)
 
-/// The same for the launch just made.
+/// Returns from the function with BB_DEVICE if the launch just made failed.
 #define BB_CUDA_CHECK_LAUNCH() BB_CUDA_TRY(cudaGetLastError())
 
-/// Whether the current GPU uses the kernels for sm_90, rather than the portable ones for sm_80 and
-/// later (core/device/device.h). Reads the environment once. Errors: BB_INVALID (BB_CUDA_PORTABLE
-/// is neither 0 nor 1), BB_UNSUPPORTED (a GPU before sm_80), BB_DEVICE.
+/// Returns whether the current GPU uses the kernels for sm_90, rather than the portable ones for
+/// sm_80 and later (core/device/device.h). Reads the environment once. Errors: BB_INVALID
+/// (BB_CUDA_PORTABLE is neither 0 nor 1), BB_UNSUPPORTED (a GPU before sm_80), BB_DEVICE.
 BB_CHECKED bb_status bb_device_cuda_uses_hopper(bool *out);
 
 /// Frees the cached blocks of the current GPU; call before cudaMemGetInfo.
 void bb_device_cuda_trim(void);
 
-/// The stream of a queue, and the queue of a stream.
+/// Convert a queue to its stream, and a stream to its queue.
 inline cudaStream_t bb_queue_stream(bb_queue *queue)
 {
     return reinterpret_cast<cudaStream_t>(queue);

@@ -120,7 +120,7 @@ void bb_opencl_state_read_platform(const bb_opencl_state *state, cl_platform_inf
     (void)snprintf(out, bytes, "%s", text);
 }
 
-// Sort rank: GPUs first.
+// Returns the sort rank of a device: GPUs first.
 static int rank_of(const bb_opencl_library *library, cl_device_id device)
 {
     cl_device_type type = 0;
@@ -276,7 +276,7 @@ done:
     return status;
 }
 
-// Compute capability of an NVIDIA GPU, else kind and vendor, as "cpu GenuineIntel".
+// Writes the compute capability of an NVIDIA GPU, else kind and vendor, such as "cpu GenuineIntel".
 static void name_architecture(const bb_opencl_state *opencl, char *out, size_t bytes)
 {
     enum { MAJOR = 0x4000, MINOR = 0x4001 }; // from cl_nv_device_attribute_query
@@ -317,7 +317,7 @@ static bb_status opencl_report(void *state, bb_device_report *out)
     BB_OPENCL_TRY(opencl->library->clGetDeviceInfo(opencl->device, CL_DEVICE_MAX_COMPUTE_UNITS,
                                                    sizeof units, &units, NULL));
     out->memory_bytes = memory;
-    // OpenCL does not report the memory used by other processes.
+    // Only own blocks are subtracted: OpenCL does not report the memory used by other processes.
     out->free_memory_bytes = memory > opencl->held_bytes ? memory - opencl->held_bytes : 0;
     out->units = units;
 done:

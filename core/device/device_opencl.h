@@ -52,8 +52,8 @@ typedef struct bb_opencl_library {
 /// The loader, searched for once per process; NULL with a sentence in `reason` if it is missing.
 const bb_opencl_library *bb_opencl_library_find(char *reason, size_t reason_bytes);
 
-/// BB_OK for CL_SUCCESS, BB_MEMORY if memory ran out, else BB_DEVICE with the call's name and the
-/// error number, and the meaning of common errors.
+/// Returns BB_OK for CL_SUCCESS, BB_MEMORY if memory ran out, else BB_DEVICE. The message has the
+/// call's name, the error number, and the meaning of common errors.
 BB_CHECKED bb_status bb_opencl_library_check(cl_int error, const char *call, const char *file,
                                              int line);
 
@@ -71,7 +71,7 @@ typedef struct bb_opencl_state {
     size_t held_bytes; ///< total bytes of live blocks
 } bb_opencl_state;
 
-/// A text property of the device or its platform, cut to `bytes`; "" if it has none.
+/// Reads a text property of the device or its platform, cut to `bytes`; "" if it has none.
 void bb_opencl_state_read(const bb_opencl_state *state, cl_device_info what, char *out,
                           size_t bytes);
 void bb_opencl_state_read_platform(const bb_opencl_state *state, cl_platform_info what, char *out,

@@ -33,9 +33,9 @@ struct bb_device_source {
     const bb_matrix_source *host; ///< borrowed
 };
 
-/// Device version of a source, or the source itself filled on the host and copied. The source must
-/// outlive it. Errors: BB_UNSUPPORTED (not a cuda device), BB_MEMORY, BB_DEVICE. Owner: the caller,
-/// who destroys it before closing the device.
+/// Creates the device version of a source, or a source whose blocks are filled on the host and
+/// copied. The source must outlive it. Errors: BB_UNSUPPORTED (not a cuda device), BB_MEMORY,
+/// BB_DEVICE. Owner: the caller, who destroys it before closing the device.
 BB_CHECKED bb_status bb_device_source_create(const bb_matrix_source *source, bb_device *device,
                                              bb_device_source **out);
 void bb_device_source_destroy(bb_device_source **source);
@@ -44,16 +44,17 @@ void bb_device_source_destroy(bb_device_source **source);
 BB_CHECKED bb_status bb_device_source_fill(const bb_device_source *source, bb_queue *queue,
                                            bb_index row, bb_index column, bb_view out);
 
-/// Device version of a dense source: the whole matrix is copied once, in fp64. Errors: BB_MEMORY,
-/// BB_DEVICE.
+/// Creates the device version of a dense source: the whole matrix is copied once, in fp64. Errors:
+/// BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_device_source_dense(const bb_matrix_source *source, bb_device *device,
                                             bb_device_source **out);
 
-/// The twin of bb_matrix_source_identity. Errors: BB_MEMORY.
+/// Creates the device version of bb_matrix_source_identity. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_device_source_identity(const bb_matrix_source *source, bb_device *device,
                                                bb_device_source **out);
 
-/// View [rows][columns] on device memory with `stride` items between rows; BB_F64 or BB_F32.
+/// Returns a view [rows][columns] on device memory with `stride` items between rows; BB_F64 or
+/// BB_F32.
 bb_view bb_device_matrix(void *data, bb_type type, bb_index rows, bb_index columns,
                          bb_index stride);
 

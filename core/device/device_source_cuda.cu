@@ -108,7 +108,7 @@ void release_dense(bb_device_source *source)
     bb_device_release(source->device, &source->context);
 }
 
-// Row by row where the host's matrix has gaps.
+// Copies row by row if the host's matrix has gaps.
 bb_status upload_dense(const bb_view *matrix, bb_device *device, void *target)
 {
     const size_t width = static_cast<size_t>(matrix->shape[1]) * sizeof(double);

@@ -17,18 +17,18 @@ enum { DOMAINS = 32, PATH_BYTES = 512, POLL_NS = 200000 };
 static const char default_root[] = "/sys/class/powercap";
 static const char *root = default_root;
 
-// How long the idle counter is watched, and how long to wait for it to move.
+// Observation time of the idle counter, and the longest wait for it to move.
 static const double IDLE_SECONDS = 0.2;
 static const double PATIENCE_SECONDS = 3.0;
 enum { IDLE_TICKS = 10 };
 
-// Above the power of any package or its memory: today's are built for 500 W.
+// Upper bound of the power of any package or its memory: current ones are built for 500 W.
 static const double MOST_WATTS = 1000.0;
 
 // A RAPL counter, which wraps around.
 typedef struct domain {
     char path[PATH_BYTES];
-    double last, range; // in uJ
+    double last, range; // last reading and range, uJ
 } domain;
 
 // NVML functions, loaded at run time so that hosts without NVML still work.
@@ -45,8 +45,8 @@ struct bb_energy_meter {
     domain domains[DOMAINS];
     int domain_count;
     double joules;             // sum over the domains so far
-    double wrap_s;             // less than the time between two wraparounds of a counter
-    double idle_watts, tick_s; // before the first work; 0: not measured yet
+    double wrap_s;             // shorter than the time between two wraparounds of a counter
+    double idle_watts, tick_s; // measured before the first work; 0: not yet
     nvml gpu;
 };
 
@@ -112,8 +112,8 @@ static bool open_host(bb_energy_meter *meter, char *reason, size_t reason_bytes)
         return false;
     }
     for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        // Zones of the processor's own counters, "intel-rapl:0" and "intel-rapl:0:1". The mmio
-        // driver lists some of them again: the same energy.
+        // Lists the zones of the processor's own counters, "intel-rapl:0" and "intel-rapl:0:1". The
+        // mmio driver lists some of them again, with the same energy.
         if (strncmp(entry->d_name, "intel-rapl:", strlen("intel-rapl:")) == 0) {
             any = true;
             add_domain(meter, entry->d_name);

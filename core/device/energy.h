@@ -21,7 +21,7 @@ BB_CHECKED bb_status bb_energy_meter_open(bb_device *device, char *reason, size_
                                           bb_energy_meter **out);
 void bb_energy_meter_close(bb_energy_meter **meter);
 
-/// Joules since the meter was opened. Errors: BB_DEVICE (a counter disappeared).
+/// Reads the joules since the meter was opened. Errors: BB_DEVICE (a counter disappeared).
 BB_CHECKED bb_status bb_energy_meter_read(bb_energy_meter *meter, double *joules);
 
 /// Sets the folder with the RAPL counters; NULL: /sys/class/powercap. The text must outlive its
@@ -30,7 +30,7 @@ void bb_energy_set_root(const char *folder);
 
 /// Energy of a piece of work.
 typedef struct bb_energy_cost {
-    double joules;        ///< of one repetition, gross
+    double joules;        ///< gross energy of one repetition
     double idle_watts;    ///< power before the meter's first work
     bb_index repetitions; ///< number of repetitions
     const char *unknown;  ///< why the joules are NaN; NULL if they are not

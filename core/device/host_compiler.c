@@ -59,7 +59,8 @@ const char *bb_host_compiler_name(void)
     return named == NULL || named[0] == '\0' ? "cc" : named;
 }
 
-// A name with a slash is relative to the working folder of this process, which the compiler leaves.
+// Resolves a program name with a slash, which is relative to the working folder of this process:
+// the compiler runs in another one.
 static bb_status find_program(char **out)
 {
     bb_status status = BB_OK;
@@ -76,8 +77,8 @@ done:
     return status;
 }
 
-// The caller's environment, with messages in English and the compiler's temporary files in its
-// folder.
+// Builds the caller's environment, with messages in English and the compiler's temporary files in
+// its folder.
 static bb_status make_environment(char ***out)
 {
     bb_status status = BB_OK;

@@ -22,12 +22,12 @@ BB_CHECKED bb_status bb_host_compiler_load(const char *source, bb_text *log, con
 /// cannot be written).
 BB_CHECKED bb_status bb_host_compiler_make(const char *source, const char *place, bb_text *log);
 
-/// Flags of bb_host_compiler_make, and its instruction set, "" for the architecture's own baseline.
-/// Static texts.
+/// Return the flags of bb_host_compiler_make and its instruction set, "" for the architecture's own
+/// baseline. Static texts.
 const char *bb_host_compiler_baseline(void);
 extern const char bb_host_compiler_instructions[];
 
-/// "cc", or the value of BB_CC.
+/// Returns "cc", or the value of BB_CC.
 const char *bb_host_compiler_name(void);
 
 /// For tests: time limit of the compiler; 0 restores the default of a minute.

@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/// Number of non-finite values among `count` of type F64 or F32 at `values` in the device's memory.
-/// Errors: BB_INVALID (other types), BB_DEVICE, BB_MEMORY.
+/// Counts the non-finite values among `count` of type F64 or F32 at `values` in the device's
+/// memory. Errors: BB_INVALID (other types), BB_DEVICE, BB_MEMORY.
 BB_CHECKED bb_status bb_non_finite_count(bb_device *device, const void *values, bb_type type,
                                          bb_index count, uint64_t *out);
 

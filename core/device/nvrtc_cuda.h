@@ -14,7 +14,7 @@
 BB_CHECKED bb_status bb_nvrtc_compile(const char *source, const char *architecture, bb_text *log,
                                       char **image);
 
-/// "NVRTC 13.0", after it was found.
+/// Returns the version found, such as "NVRTC 13.0".
 void bb_nvrtc_describe(char *out, size_t bytes);
 
 #endif

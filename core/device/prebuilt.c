@@ -74,7 +74,7 @@ bool bb_prebuilt_is_making(void)
     return making != NULL;
 }
 
-// Folder of the build tree if there is one, else of the installation.
+// Finds the folder of the build tree if there is one, else that of the installation.
 static bb_status find_beside_program(char **out)
 {
     bb_status status = BB_OK;

@@ -10,12 +10,13 @@ enum { USUAL_BYTES = 32 << 20, SPARES = 4 };
 
 struct bb_transfer {
     bb_device *device;
-    size_t bytes; // of one buffer
+    size_t bytes; // size of one buffer
     void *buffers[2];
 };
 
-// Cached buffers of the default size from finished cuda transfers: page-locking 64 MiB and freeing
-// it take 40 ms each, more than the solve of 10,000 measurements. Freed when the process ends.
+// Cache of default-size buffers from finished cuda transfers: page-locking 64 MiB and freeing it
+// take 40 ms each, more than the solve of 10,000 measurements. The cache is freed when the process
+// ends.
 static struct {
     pthread_mutex_t lock;
     int count;
@@ -109,7 +110,7 @@ static bb_status upload_piece(const bb_transfer_part *part, size_t begun, int tu
     const bb_transfer *transfer = part->transfer;
     const size_t next = piece(transfer, begun, part->bytes);
     BB_TRY(bb_thread_copy(transfer->buffers[turn], (const char *)part->from_host + begun, next));
-    BB_TRY(bb_device_wait(transfer->device)); // until the other buffer is free
+    BB_TRY(bb_device_wait(transfer->device)); // wait until the other buffer is free
     BB_TRY(bb_device_upload(transfer->device, (char *)part->target + begun, transfer->buffers[turn],
                             next));
 done:

@@ -15,7 +15,7 @@ extern "C" {
 
 typedef struct bb_transfer bb_transfer;
 
-/// Allocates two buffers of `bytes` each, 0: 32 MiB; on cuda later transfers reuse these. Errors:
+/// Allocates two buffers of `bytes` each, 0: 32 MiB; on cuda later transfers reuse them. Errors:
 /// BB_MEMORY. Owner: the caller, who destroys it before closing the device.
 BB_CHECKED bb_status bb_transfer_create(bb_device *device, size_t bytes, bb_transfer **out);
 void bb_transfer_destroy(bb_transfer **transfer);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Layers are all given by strength or all by Cn2, and their rescaling at most once.
+// Checks that layers are all given by strength or all by Cn2, and are rescaled at most once.
 static bb_status check_strengths(const bb_atmosphere_config *atmosphere)
 {
     bb_status status = BB_OK;
@@ -211,7 +211,7 @@ done:
     return status;
 }
 
-// Servo lag needs the wind of every layer.
+// Checks the wind of every layer, which servo lag needs.
 static bb_status check_error_terms(const bb_ao_config *config)
 {
     bb_status status = BB_OK;

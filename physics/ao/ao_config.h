@@ -39,7 +39,7 @@ typedef struct bb_ring_of_directions {
 
 /// Keys of `grid:`.
 typedef struct bb_grid_of_directions {
-    bb_index count; ///< along each side
+    bb_index count; ///< directions along each side
     double width_arcsec;
     double centre_x_arcsec;
     double centre_y_arcsec;
@@ -95,7 +95,7 @@ typedef enum bb_loop_kind { BB_LOOP_OPEN, BB_LOOP_CLOSED } bb_loop_kind;
 
 /// Keys of a controller in time, see time_domain.h.
 typedef struct bb_time_domain_config {
-    bb_index frames; ///< scored, per realisation; 0: no time series
+    bb_index frames; ///< scored frames per realisation; 0: no time series
     bb_index settle_frames;
     bb_index realisations;
     double rate_hz;
@@ -125,7 +125,7 @@ typedef struct bb_error_terms_config {
     bool aliasing;
     double frame_delay_ms; ///< 0: no servo lag
     bb_list wind_m_per_s;  ///< of double, one per layer; none: the profile's own
-    double shake_arcsec;   ///< of the telescope, see score/error_terms.h
+    double shake_arcsec;   ///< vibration of the telescope, see score/error_terms.h
 } bb_error_terms_config;
 
 extern const bb_schema bb_monte_carlo_schema;
@@ -151,7 +151,7 @@ typedef struct bb_telescope_config {
     double diameter_m;
     double obstruction;      ///< central obstruction over diameter
     double zenith_angle_deg; ///< heights and strengths grow by sec z
-    double altitude_m;       ///< of the pupil above sea level
+    double altitude_m;       ///< altitude of the pupil above sea level
     bb_pupil_config pupil;
     int subaperture_rule;         ///< bb_subaperture_rule
     double subaperture_threshold; ///< smallest mean transmission, by flux
@@ -171,7 +171,7 @@ typedef enum bb_profile {
 
 /// Exactly one of `strength` and `cn2_m13` is set, the same in all layers; the other is NaN.
 typedef struct bb_layer_config {
-    double height_m; ///< above the pupil, at zenith
+    double height_m; ///< height above the pupil, at zenith
     double strength; ///< r0^(-5/3) of this layer, m^(-5/3), at 500 nm and zenith
     double cn2_m13;  ///< integral of Cn2 over the layer, m^(1/3), at zenith
 } bb_layer_config;
@@ -180,9 +180,9 @@ typedef struct bb_layer_config {
 /// neither of those with layers of `cn2_m13`.
 typedef struct bb_atmosphere_config {
     int profile;    ///< bb_profile, -1 if unset
-    bb_list layers; ///< of bb_layer_config
+    bb_list layers; ///< list of bb_layer_config
     double outer_scale_m;
-    double r0_m;          ///< of the whole profile at 500 nm and zenith; NaN: the profile's own
+    double r0_m;          ///< r0 of the whole profile at 500 nm and zenith; NaN: the profile's own
     double seeing_arcsec; ///< instead of r0_m: 0.98 lambda/r0, without outer scale; NaN: unset
     double seeing_wavelength_nm;
 } bb_atmosphere_config;
@@ -195,7 +195,7 @@ typedef enum bb_slope_model {
 } bb_slope_model;
 
 typedef struct bb_sensors_config {
-    bb_index lenslets; ///< across the diameter
+    bb_index lenslets; ///< lenslets across the diameter
     int slope_model;   ///< bb_slope_model; -1: chosen by bb_ao_config_averages
     double frame_ms;
     double read_noise_e;
@@ -213,16 +213,16 @@ typedef enum bb_launch {
 /// A guide star and its sensor. Unset optional members use the sensors' defaults.
 typedef struct bb_guide_star_config {
     int kind;             ///< BB_GUIDE_STAR_..., index into bb_guide_star_kinds
-    bb_asterism asterism; ///< in the file only
+    bb_asterism asterism; ///< direction pattern, in the file only
     double x_arcsec;
     double y_arcsec;
-    bb_star_settings settings; ///< optional, those of its kind
-    bb_index lenslets;         ///< optional
+    bb_star_settings settings; ///< optional settings, those of its kind
+    bb_index lenslets;         ///< optional number of lenslets
     int slope_model;           ///< bb_slope_model, optional
-    double shift_x_m;          ///< of the lenslet grid relative to the pupil
-    double shift_y_m;          ///< of the lenslet grid relative to the pupil
-    double rotation_deg;       ///< of the lenslet grid, from x towards y
-    double magnification;      ///< of the lenslet grid
+    double shift_x_m;          ///< shift of the lenslet grid relative to the pupil
+    double shift_y_m;          ///< shift of the lenslet grid relative to the pupil
+    double rotation_deg;       ///< rotation of the lenslet grid, from x towards y
+    double magnification;      ///< magnification of the lenslet grid
     double frame_ms;           ///< optional
     double read_noise_e;       ///< optional
     int launch;                ///< bb_launch, laser stars
@@ -239,7 +239,7 @@ typedef struct bb_mirror_config {
 typedef struct bb_influence_config {
     const char *file;    ///< HDF5 or FITS; NULL: Gaussian functions
     const char *dataset; ///< NULL: BB_INFLUENCE_DATASET, in FITS the first image of three axes
-    double spacing_m;    ///< of the samples on the conjugate; NaN: from the dataset
+    double spacing_m;    ///< spacing of the samples on the conjugate; NaN: from the dataset
 } bb_influence_config;
 
 /// Default dataset in an HDF5 file.
@@ -248,7 +248,7 @@ typedef struct bb_influence_config {
 /// One of several mirrors, conjugated to a height; see mirrors/mirror_stack.h. With its own
 /// influence functions it has neither pitch nor coupling.
 typedef struct bb_conjugate_config {
-    double height_m; ///< of the conjugate above the pupil, along the line of sight
+    double height_m; ///< height of the conjugate above the pupil, along the line of sight
     double pitch_m;  ///< spacing of actuators; NaN, at 0 m only: at the corners of the lenslets
     double coupling; ///< influence at the neighbour relative to the actuator; NaN: 0.2
     bb_influence_config influence;
@@ -256,10 +256,10 @@ typedef struct bb_conjugate_config {
 
 /// A direction in which the correction is scored by a noiseless truth sensor.
 typedef struct bb_target_config {
-    bb_asterism asterism; ///< in the file only
+    bb_asterism asterism; ///< direction pattern, in the file only
     double x_arcsec;
     double y_arcsec;
-    bb_index lenslets; ///< of the truth sensor and its mirror; optional: sensors.lenslets
+    bb_index lenslets; ///< lenslets of the truth sensor and its mirror; optional: sensors.lenslets
     double weight;     ///< weight in the objective of several mirrors; 0: only scored
 } bb_target_config;
 
@@ -293,20 +293,20 @@ typedef struct bb_ao_config {
     bb_index pupil_edge;
 } bb_ao_config;
 
-/// Defaults of the stars of a kind, sensors.<name>.
+/// Returns the defaults of the stars of a kind, sensors.<name>.
 const bb_star_settings *bb_sensors_config_star(const bb_sensors_config *sensors, int kind);
 
-/// Whether point differences approximate a sensor's slopes poorly: its lenslets exceed 1 m, or it
-/// has at most 4 across, for pupil tilts. `guide` NULL: a truth sensor.
+/// Returns whether point differences approximate a sensor's slopes poorly: its lenslets exceed 1 m,
+/// or it has at most 4 across, for pupil tilts. `guide` NULL: a truth sensor.
 bool bb_ao_config_coarse(const bb_ao_config *config, bb_index lenslets,
                          const bb_guide_star_config *guide);
 
-/// Whether a sensor with that many lenslets uses averaged gradients: slope_model of the guide star,
-/// else of the sensors, else true for a coarse sensor. `guide` NULL: a truth sensor.
+/// Returns whether a sensor with that many lenslets uses averaged gradients: slope_model of the
+/// guide star, else of the sensors, else true for a coarse sensor. `guide` NULL: a truth sensor.
 bool bb_ao_config_averages(const bb_ao_config *config, bb_index lenslets,
                            const bb_guide_star_config *guide);
 
-/// The pupil of a configuration; borrows its mask.
+/// Returns the pupil of a configuration; borrows its mask.
 bb_pupil bb_ao_config_pupil(const bb_ao_config *config);
 
 #ifdef __cplusplus

@@ -83,7 +83,8 @@ static void read_layers(const bb_atmosphere_config *config, bb_atmosphere *atmos
     }
 }
 
-// r0 to rescale to, or NaN: the user's, directly or by the seeing, else the profile's own.
+// Returns the r0 to rescale to, or NaN: the user's r0, given directly or by the seeing, else the
+// profile's.
 static double target_r0(const bb_atmosphere_config *config)
 {
     if (config->seeing_arcsec > 0.0) {

@@ -21,9 +21,9 @@ typedef struct bb_atmosphere {
     double *height_m;             ///< [layer_count], along the line of sight
     double *strength;             ///< [layer_count], m^(-5/3) at 500 nm, along the line of sight
     double *wind_m_per_s;         ///< [layer_count] of a built-in profile, NaN if unknown
-    double r0_m;                  ///< of all layers, at 500 nm, along the line of sight
+    double r0_m;                  ///< r0 of all layers, at 500 nm, along the line of sight
     double airmass;               ///< sec z
-    double outer_scale_m;         ///< of every layer
+    double outer_scale_m;         ///< outer scale of every layer
     bb_structure_table structure; ///< D for r0 = 1 m
 } bb_atmosphere;
 
@@ -31,17 +31,17 @@ typedef struct bb_atmosphere {
 BB_CHECKED bb_status bb_atmosphere_create(const bb_atmosphere_config *config,
                                           double zenith_angle_deg, bb_atmosphere *out);
 
-/// r0 at 500 nm, m, for a seeing at a wavelength: r0(lambda) = 0.98 lambda/seeing grows as
+/// Returns r0 at 500 nm, m, for a seeing at a wavelength: r0(lambda) = 0.98 lambda/seeing grows as
 /// lambda^(6/5).
 double bb_atmosphere_r0_of_seeing(double seeing_arcsec, double wavelength_m);
 
-/// Strength of a layer, m^(-5/3), given directly or by its Cn2: 0.423 k^2 Cn2 dh.
+/// Returns the strength of a layer, m^(-5/3), given directly or by its Cn2: 0.423 k^2 Cn2 dh.
 double bb_atmosphere_layer_strength(const bb_layer_config *layer);
 
-/// Number of layers of a configuration.
+/// Returns the number of layers of a configuration.
 bb_index bb_atmosphere_layers(const bb_atmosphere_config *config);
 
-/// Whether a built-in profile includes winds: ESO's 35-layer profiles and ERIS's.
+/// Returns whether a built-in profile includes winds: true for ESO's 35-layer profiles and ERIS's.
 bool bb_profile_has_wind(bb_profile shipped);
 
 void bb_atmosphere_release(bb_atmosphere *atmosphere);

@@ -115,17 +115,17 @@ struct bb_guide_star_kind {
     extern const bb_schema bb_##name##_star_schema;
 BB_GUIDE_STAR_KINDS(BB_GUIDE_STAR_ROW)
 
-/// [BB_GUIDE_STAR_COUNT] rows, and the words of configurations, NULL-terminated.
+/// Returns the rows [BB_GUIDE_STAR_COUNT], and the words of configurations, NULL-terminated.
 extern const bb_guide_star_kind *const bb_guide_star_kinds[];
 extern const char *const bb_guide_star_kind_names[];
 
-/// Settings with all unset.
+/// Returns settings that are all unset.
 bb_star_settings bb_guide_star_kind_unset(void);
 
-/// Whether stars of a kind have a setting, by the name of its key.
+/// Returns whether stars of a kind have a setting, by the name of its key.
 bool bb_guide_star_kind_accepts(const bb_guide_star_kind *kind, const char *key);
 
-/// The settings of a star: those `given` with it, else the `defaults` of its kind.
+/// Returns the settings of a star: those `given` with it, else the `defaults` of its kind.
 bb_star_settings bb_guide_star_kind_settings(const bb_guide_star_kind *kind,
                                              const bb_star_settings *defaults,
                                              const bb_star_settings *given);

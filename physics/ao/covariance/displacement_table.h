@@ -24,12 +24,12 @@ typedef struct bb_displacement_table {
     double *crossed;     ///< [(2 n - 1)^2] xy and yx
 } bb_displacement_table;
 
-/// Whether a table can be used for the two sensors.
+/// Returns whether a table can be used for the two sensors.
 bool bb_displacement_table_applies(const bb_sensor *first, const bb_sensor *second,
                                    bb_index layer_count);
 
-/// Covariances of turbulence, equal to a direct evaluation up to the rounding of D. The table of a
-/// sensor with itself is even, bit for bit. Errors: BB_MEMORY. Release with
+/// Creates the covariances of turbulence, equal to a direct evaluation up to the rounding of D. The
+/// table of a sensor with itself is even, bit for bit. Errors: BB_MEMORY. Release with
 /// bb_displacement_table_release.
 BB_CHECKED bb_status bb_displacement_table_create(const bb_atmosphere *atmosphere,
                                                   const bb_sensor *first, const bb_sensor *second,

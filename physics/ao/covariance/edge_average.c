@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/ao/covariance/edge_average_core.h"
 
-// Separations per chunk: in local arrays, which the compiler knows not to alias the table.
+// Number of separations per chunk, stored in local arrays, which the compiler knows not to alias
+// the table.
 enum { CHUNK = 64 };
 
 // Nodes x and y of a rule, with their weights.

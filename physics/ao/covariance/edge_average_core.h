@@ -121,7 +121,8 @@ void bb_edge_pair_middle(const bb_edge_pair *pair, int k, double *x, double *y, 
     *weight = half[i < 0 ? -i : i] * half[j < 0 ? -j : j];
 }
 
-/// Canonical one of a separation and its negative, so that the average is even to the last bit.
+/// Returns the canonical one of a separation and its negative, so that the average is even to the
+/// last bit.
 BB_DEVICE_FUNCTION
 void bb_edge_pair_orient(double *u, double *v)
 {
@@ -149,7 +150,7 @@ double bb_edge_average_clamp(double t)
     return t < -1.0 ? -1.0 : t > 1.0 ? 1.0 : t;
 }
 
-/// 1/2 Int D over edge b, seen from a point at (qx, qy) from its midpoint.
+/// Computes 1/2 Int D over edge b, seen from a point at (qx, qy) from its midpoint.
 BB_DEVICE_FUNCTION
 double bb_edge_average_inner(const bb_structure_table table, const bb_edge_pair *pair, double qx,
                              double qy)
@@ -187,7 +188,7 @@ void bb_edge_average_sort(double *cut)
     }
 }
 
-/// Cuts of the outer integral, [BB_EDGE_BREAKS], increasing, from -1 to 1.
+/// Computes the cuts of the outer integral, [BB_EDGE_BREAKS], increasing, from -1 to 1.
 BB_DEVICE_FUNCTION
 void bb_edge_average_breaks(const bb_edge_pair *pair, double u, double v, double *cursor)
 {
@@ -203,7 +204,7 @@ void bb_edge_average_breaks(const bb_edge_pair *pair, double u, double v, double
     bb_edge_average_sort(cursor);
 }
 
-/// Average over parallel edges at any separation; one of them may be a point.
+/// Computes the average over parallel edges at any separation; one of them may be a point.
 BB_DEVICE_FUNCTION
 double bb_edge_average_line(const bb_structure_table table, const bb_edge_pair *pair, double u,
                             double v)
@@ -236,7 +237,7 @@ double bb_edge_average_line(const bb_structure_table table, const bb_edge_pair *
     return sum / (reach + flat); // area of the density
 }
 
-/// Average at any separation.
+/// Computes the average over two edges at any separation.
 BB_DEVICE_FUNCTION
 double bb_edge_average_near(const bb_structure_table table, const bb_edge_pair *pair, double u,
                             double v)

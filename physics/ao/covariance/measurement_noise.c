@@ -26,7 +26,7 @@ bb_status bb_measurement_noise_create(const bb_sensor_array *array, const bb_atm
         const double seeing = bb_atmosphere_seeing_arcsec(atmosphere, star->wavelength_m);
         bb_slope_noise *first = noise.subaperture + sensor->first / 2;
         for (bb_index i = 0; i < sensor->count; ++i) {
-            // Along the axes of the grid, like the slopes.
+            // The noise is along the axes of the grid, like the slopes.
             const bb_sensor_frame *frame = &sensor->frame;
             const double x = sensor->x_m[i] - star->launch_x_m;
             const double y = sensor->y_m[i] - star->launch_y_m;

@@ -26,7 +26,7 @@ typedef struct bb_measurement_noise {
     bb_slope_noise *subaperture; ///< [count]
 } bb_measurement_noise;
 
-/// Errors: BB_MEMORY. Release with bb_measurement_noise_release.
+/// Computes the noise. Errors: BB_MEMORY. Release with bb_measurement_noise_release.
 BB_CHECKED bb_status bb_measurement_noise_create(const bb_sensor_array *array,
                                                  const bb_atmosphere *atmosphere,
                                                  bb_measurement_noise *out);
@@ -34,9 +34,9 @@ BB_CHECKED bb_status bb_measurement_noise_create(const bb_sensor_array *array,
 bb_need bb_measurement_noise_need(bb_index subapertures);
 void bb_measurement_noise_release(bb_measurement_noise *noise);
 
-/// Lower bounds of the noise: for every measurement, the smallest eigenvalue of the 2 x 2 noise
-/// covariance of its subaperture, arcsec^2. The diagonal matrix of these is a lower bound of the
-/// noise covariance. Errors: BB_MEMORY. Owner of `*out` [n]: the caller.
+/// Computes lower bounds of the noise: for every measurement, the smallest eigenvalue of the 2 x 2
+/// noise covariance of its subaperture, arcsec^2. The diagonal matrix of these is a lower bound of
+/// the noise covariance. Errors: BB_MEMORY. Owner of `*out` [n]: the caller.
 BB_CHECKED bb_status bb_measurement_noise_bounds(const bb_sensor_array *array,
                                                  const bb_measurement_noise *noise, double **out);
 

@@ -39,7 +39,7 @@ static bb_index most_ends(const bb_sensor_array *guides)
     return most;
 }
 
-// Mean of D over the edge of half (ex, ey) at midpoint distance (u, v).
+// Computes the mean of D over the edge of half (ex, ey) at midpoint distance (u, v).
 static double far_mean(bb_structure_table table, double ex, double ey, double u, double v)
 {
     double sum = 0.0;
@@ -71,7 +71,8 @@ static void add_edges(bb_structure_table table, double strength, const bb_edge_p
     }
 }
 
-// Covariances of one point with the slopes of a sensor along an axis; `sums` [ends] is scratch.
+// Computes the covariances of one point with the slopes of a sensor along an axis; `sums` [ends] is
+// scratch.
 static void fill_axis(const filling *work, bb_index point, const bb_sensor *sensor, int axis,
                       double *sums, double *out)
 {

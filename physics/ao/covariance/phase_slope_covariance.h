@@ -42,7 +42,7 @@ typedef struct bb_phase_looks {
     const double *weight; ///< [count]
 } bb_phase_looks;
 
-/// The sum as a matrix source [points][measurements]; the directions must outlive it.
+/// Returns the sum as a matrix source [points][measurements]; the directions must outlive it.
 bb_matrix_source bb_phase_slope_covariance_source(const bb_phase_looks *looks);
 
 /// Device version of the source for cuda, fp64 only, with the bits of the host.

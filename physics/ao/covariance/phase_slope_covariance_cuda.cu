@@ -59,7 +59,8 @@ struct job {
 __constant__ const double node[3] = {-0.77459666924148337704, 0.0, 0.77459666924148337704};
 __constant__ const double share[3] = {5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
 
-// Corrects the three-node rule for a close edge. Rare, so not inlined: that would cost registers.
+// Corrects the three-node rule for a close edge. The call is rare and not inlined, which would cost
+// registers.
 __device__ __noinline__ double correct_near(const bb_structure_table &table, double half_x,
                                             double half_y, double u, double v)
 {
@@ -75,7 +76,7 @@ __device__ __noinline__ double correct_near(const bb_structure_table &table, dou
     return bb_edge_average_inner(table, &edge, u, v) - far;
 }
 
-// Sum over the layers of the strength times D from a point to an end.
+// Sums over the layers the strength times D from a point to an end.
 __device__ double sum_layers(const job &work, double point_x, double point_y, int end)
 {
     const double close = 8.0;

@@ -28,7 +28,8 @@ double bb_slope_covariance_unit(const bb_sensor *first, const bb_sensor *second)
     return angle * angle / (first->size_m * second->size_m);
 }
 
-// Rows and columns of one sensor and axis each. The edge bounds the values of D stored by a fill.
+// Limits of a block: rows and columns of one sensor and axis each. The edge bounds the values of D
+// stored by a fill.
 enum { BLOCK_EDGE = 256 };
 
 typedef struct block {
@@ -36,7 +37,7 @@ typedef struct block {
     bb_view out;
 } block;
 
-// Number of subapertures from `first` on with its sensor and axis, at most `wanted`.
+// Counts the subapertures from `first` on with its sensor and axis, at most `wanted`.
 static bb_index extent(const bb_measurement *first, bb_index wanted)
 {
     const bb_index rest = first->sensor->count - first->subaperture;
@@ -280,7 +281,7 @@ double bb_slope_covariance_entries(const bb_sensor_array *rows, const bb_sensor_
     return (double)rows->measurement_count * (double)columns->measurement_count;
 }
 
-// Number of entries without a table, with those of averaged gradients weighted by their cost.
+// Counts the entries without a table, with those of averaged gradients weighted by their cost.
 static double count_direct(const bb_sensor_array *rows, const bb_sensor_array *columns,
                            double averaged)
 {
@@ -349,7 +350,8 @@ bb_need bb_slope_covariance_fill_need(const bb_sensor_array *rows, const bb_sens
         const double slopes = fmin(BLOCK_EDGE, (double)sensor->count);
         edge = fmax(edge, fmin(2.0 * slopes, slopes + 2.0 * (double)sensor->lenslets)); // in ends
     }
-    // Ends of rows and columns (bb_slope_ends_part), x and y on each layer, and the sums.
+    // Memory of the ends of rows and columns (bb_slope_ends_part), x and y on each layer, and of
+    // the sums.
     const double ends =
         8.0 * edge * sizeof(bb_index) + (edge * edge + 2.0 * layers * edge) * sizeof(double);
     need.host_bytes = direct > 0.0 ? threads * ends : 0.0;

@@ -39,7 +39,7 @@ typedef struct bb_slope_covariance_parts {
     const bb_atmosphere *atmosphere;
     const bb_sensor_array *rows;
     const bb_sensor_array *columns;    ///< the same pointer as rows: symmetric
-    const bb_measurement_noise *noise; ///< of rows, added to a symmetric matrix; NULL: none
+    const bb_measurement_noise *noise; ///< noise of rows, added to a symmetric matrix; NULL: none
     bool tilt_blocks; ///< symmetric only: adds each laser star's tilt variance to every entry of
                       ///< its xx and yy blocks; false leaves it to an update with bb_tilt_vectors
 } bb_slope_covariance_parts;
@@ -65,7 +65,7 @@ bb_need bb_slope_covariance_need(const bb_sensor_array *rows, const bb_sensor_ar
 bb_need bb_slope_covariance_fill_need(const bb_sensor_array *rows, const bb_sensor_array *columns,
                                       double threads);
 
-/// Number of entries of the matrix, and of those without a table.
+/// Counts the entries of the matrix, and those without a table.
 double bb_slope_covariance_entries(const bb_sensor_array *rows, const bb_sensor_array *columns);
 double bb_slope_covariance_direct_entries(const bb_sensor_array *rows,
                                           const bb_sensor_array *columns);

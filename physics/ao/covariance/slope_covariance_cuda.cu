@@ -37,7 +37,7 @@ struct twin {
     bb_structure_table structure;
     int window;              // first interval copied to shared memory
     const double *strength;  // [layers]
-    twin_sensor *sensors[2]; // of rows and of columns, on the host
+    twin_sensor *sensors[2]; // grids of rows and of columns, on the host
     twin_table *tables;      // [pairs], on the host
 };
 
@@ -189,7 +189,7 @@ void lay_out(bb_twin_block *block, void *context)
     }
 }
 
-// Largest distance of an end of a sensor from the axis, m.
+// Computes the largest distance of an end of a sensor from the axis, m.
 double reach(const bb_sensor_array *array)
 {
     double maximum = 0.0;

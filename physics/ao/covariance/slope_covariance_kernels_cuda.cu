@@ -149,7 +149,7 @@ __device__ void place_ends(const bb_direct_job &job, int first, int count, direc
     }
 }
 
-// bb_structure_table_value, with coefficients from shared memory if they are there.
+// Evaluates bb_structure_table_value, with coefficients from shared memory if they are there.
 __device__ double evaluate(const bb_direct_job &job, const direct_memory &memory, double r2)
 {
     double local;
@@ -187,7 +187,7 @@ __device__ __noinline__ double average_near(const bb_structure_table &table,
     return bb_edge_average_near(table, &edges, u, v);
 }
 
-// Same value as bb_edge_average_add.
+// Returns the same value as bb_edge_average_add.
 __device__ double average(const bb_direct_job &job, const direct_memory &memory,
                           const bb_edge_pair &edges, double u, double v)
 {

@@ -30,13 +30,14 @@ typedef struct bb_measurement {
 
 bb_measurement bb_measurement_locate(const bb_sensor_array *array, bb_index index);
 
-/// The table of two sensors and the order in which it has them, NULL if there is none. A symmetric
-/// matrix stores one table for both orders of a pair.
+/// Finds the table of two sensors and the order in which it has them, NULL if there is none. A
+/// symmetric matrix stores one table for both orders of a pair.
 const bb_displacement_table *bb_slope_covariance_table(const bb_slope_covariance *covariance,
                                                        const bb_sensor *row,
                                                        const bb_sensor *column, bool *swapped);
 
-/// (lambda / 2 pi)^2 / (d_a d_b), lambda in m arcsec: scale of a covariance from D at r0 = 1 m.
+/// Computes (lambda / 2 pi)^2 / (d_a d_b), lambda in m arcsec: scale of a covariance from D at r0 =
+/// 1 m.
 double bb_slope_covariance_unit(const bb_sensor *first, const bb_sensor *second);
 
 /// Whether slopes of either sensor are averaged gradients.
@@ -48,7 +49,7 @@ bool bb_slope_covariance_averages(const bb_sensor *first, const bb_sensor *secon
 bb_edge_pair bb_slope_covariance_edges(const bb_measurement *row, const bb_measurement *column,
                                        bool swapped, bb_index layer);
 
-/// Tilt variance added to every entry between two axes of two sensors, 0 for none.
+/// Returns the tilt variance added to every entry between two axes of two sensors, 0 for none.
 double bb_slope_covariance_tilt(const bb_slope_covariance *covariance, const bb_measurement *row,
                                 const bb_measurement *column);
 

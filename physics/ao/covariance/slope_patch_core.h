@@ -22,13 +22,13 @@ enum {
 
 /// Consecutive slopes of one sensor along one axis (BB_AXIS_X is 0). Plain value.
 typedef struct bb_slope_segment {
-    const int32_t *subaperture; ///< [lenslets][lenslets] of a lenslet, -1 if it is invalid
+    const int32_t *subaperture; ///< [lenslets][lenslets] index of a lenslet, -1 if it is invalid
     int lenslets;
     int axis;
     int first, count;           ///< subapertures
     int column, row;            ///< the band's first lenslet
-    int columns, rows;          ///< of the band
-    int wide, high;             ///< of a patch
+    int columns, rows;          ///< size of the band
+    int wide, high;             ///< size of a patch
     int patch_columns, patches; ///< patches per row, and in total
 } bb_slope_segment;
 
@@ -80,7 +80,7 @@ bb_slope_patch bb_slope_patch_at(const bb_slope_segment *s, int number)
     return p;
 }
 
-/// Slope of the segment at lenslet (i, j) of the patch, -1 if there is none.
+/// Returns the slope of the segment at lenslet (i, j) of the patch, -1 if there is none.
 BB_DEVICE_FUNCTION
 int bb_slope_patch_slope(const bb_slope_segment *s, const bb_slope_patch *p, int i, int j)
 {
@@ -92,14 +92,15 @@ int bb_slope_patch_slope(const bb_slope_segment *s, const bb_slope_patch *p, int
     return found >= 0 && slope >= 0 && slope < s->count ? slope : -1;
 }
 
-/// Number of end positions: an end lies between two lenslets along the axis. At most BB_PATCH_ENDS.
+/// Counts the end positions: an end lies between two lenslets along the axis. At most
+/// BB_PATCH_ENDS.
 BB_DEVICE_FUNCTION
 int bb_slope_patch_places(const bb_slope_segment *s, const bb_slope_patch *p)
 {
     return s->axis == 0 ? (p->columns + 1) * p->rows : p->columns * (p->rows + 1);
 }
 
-/// Position of the lower end of lenslet (i, j); the upper one is `*step` further.
+/// Returns the position of the lower end of lenslet (i, j); the upper one is `*step` further.
 BB_DEVICE_FUNCTION
 int bb_slope_patch_lower(const bb_slope_segment *s, const bb_slope_patch *p, int i, int j,
                          int *step)
@@ -108,8 +109,8 @@ int bb_slope_patch_lower(const bb_slope_segment *s, const bb_slope_patch *p, int
     return j * (s->axis == 0 ? p->columns + 1 : p->columns) + i;
 }
 
-/// Whether any slope of the segment ends at a position, and its point on the sensor's grid in half
-/// lenslets from the centre.
+/// Returns whether any slope of the segment ends at a position, and sets its point on the sensor's
+/// grid in half lenslets from the centre.
 BB_DEVICE_FUNCTION
 int bb_slope_patch_end(const bb_slope_segment *s, const bb_slope_patch *p, int place, int *x,
                        int *y)
@@ -124,7 +125,7 @@ int bb_slope_patch_end(const bb_slope_segment *s, const bb_slope_patch *p, int p
            bb_slope_patch_slope(s, p, i - along_x, j - 1 + along_x) >= 0;
 }
 
-/// Number of set flags before `place`: the index of the position among those in use.
+/// Counts the set flags before `place`: the index of the position among those in use.
 BB_DEVICE_FUNCTION
 int bb_slope_patch_rank(const uint8_t *flags, int place)
 {

@@ -48,8 +48,9 @@ static double series(const von_karman *law, double x)
     return BB_PI * (pow(x, 2.0 * order) / two_power * rising_sum - two_power * falling_sum);
 }
 
-// x^nu K_nu(x). A step of 0.7 / sqrt(x) gives a trapezoidal error of exp(-40) for the near-Gaussian
-// integrand, a step of 1/8 one of exp(-79) from the strip of analyticity (half width pi/2).
+// Computes x^nu K_nu(x). A step of 0.7 / sqrt(x) gives a trapezoidal error of exp(-40) for the
+// near-Gaussian integrand, a step of 1/8 one of exp(-79) from the strip of analyticity (half width
+// pi/2).
 static double covariance(double x)
 {
     const double step = fmin(0.125, 0.7 / sqrt(x));
@@ -176,7 +177,8 @@ bb_need bb_structure_table_add_need(double values)
     return (bb_need){.seconds = 4.0e-9 * values};
 }
 
-// Sums per chunk: in a local array, which the compiler knows not to alias the table.
+// Number of sums per chunk, stored in a local array, which the compiler knows not to alias the
+// table.
 enum { CHUNK = 64 };
 
 BB_CLONES static void evaluate_chunk(const bb_structure_table table, double x, double y,
@@ -224,7 +226,7 @@ static const double part[NODES / 2] = {0.36268378337836198297, 0.313706645877887
 // Below this product of 2 pi fc and r the spectral moments give Dlow to full precision.
 static const double near = 0.5;
 
-// Above this one integration by parts gives the part beyond the cutoff to 1e-10.
+// Above this product integration by parts gives the part beyond the cutoff to 1e-10.
 static const double distant = 100.0;
 
 typedef struct residual_spectrum {

@@ -44,14 +44,14 @@ typedef struct bb_structure_table {
                                  ///< powers first; the outer two are the constants beyond the ends
 } bb_structure_table;
 
-/// Interval number of s = r2 / L0^2, 0 .. BB_STRUCTURE_INTERVALS + 1, and the local coordinate, -1
-/// to 1. Without branches, so that loops over it vectorise.
+/// Computes the interval number of s = r2 / L0^2, 0 .. BB_STRUCTURE_INTERVALS + 1, and the local
+/// coordinate, -1 to 1. There are no branches, so that loops over it vectorise.
 BB_DEVICE_FUNCTION
 int64_t bb_structure_table_interval(double s, double *place)
 {
     int64_t bits;
     memcpy(&bits, &s, sizeof bits);
-    // Exponent and leading mantissa bits together count the intervals from s = 2^-1023.
+    // The exponent and leading mantissa bits together count the intervals from s = 2^-1023.
     const int64_t before = ((1023 + BB_STRUCTURE_LOW_OCTAVE) << BB_STRUCTURE_SPLIT_BITS) - 1;
     int64_t interval = (int64_t)((uint64_t)bits >> (52 - BB_STRUCTURE_SPLIT_BITS)) - before;
     interval = interval < 0 ? 0 : interval;
@@ -64,13 +64,14 @@ int64_t bb_structure_table_interval(double s, double *place)
     return interval;
 }
 
-/// D at the squared distance r2 (m^2).
+/// Evaluates D at the squared distance r2 (m^2).
 BB_DEVICE_FUNCTION
 double bb_structure_table_value(const bb_structure_table table, double r2)
 {
     double local;
     const int64_t interval = bb_structure_table_interval(r2 * table.inverse_square_scale, &local);
-    // Written out and indexed from the table's start, so that gcc vectorises the loop.
+    // The polynomial is written out and indexed from the table's start, so that gcc vectorises the
+    // loop.
     const double *c = table.coefficients;
     const int64_t k = interval * (BB_STRUCTURE_DEGREE + 1);
     double value = c[k + 5];
@@ -81,9 +82,9 @@ double bb_structure_table_value(const bb_structure_table table, double r2)
     return value * local + c[k];
 }
 
-/// Covariance of two phase differences, phi(a+) - phi(a-) and phi(b+) - phi(b-), from the structure
-/// function between their ends: `plus_minus` is D(a+, b-). The pairing of the terms makes the
-/// result bitwise symmetric in a and b.
+/// Computes the covariance of two phase differences, phi(a+) - phi(a-) and phi(b+) - phi(b-), from
+/// the structure function between their ends: `plus_minus` is D(a+, b-). The pairing of the terms
+/// makes the result bitwise symmetric in a and b.
 BB_DEVICE_FUNCTION
 double bb_structure_function_difference(double plus_plus, double plus_minus, double minus_plus,
                                         double minus_minus)

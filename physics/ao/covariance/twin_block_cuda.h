@@ -12,12 +12,12 @@
 
 struct bb_twin_block {
     char *host;   ///< NULL while bytes are counted
-    char *device; ///< likewise
+    char *device; ///< device address; NULL while bytes are counted
     size_t used;
 };
 
-/// Reserves `count` items: their address on the host for writing, NULL while bytes are counted, and
-/// their future address on the device.
+/// Reserves `count` items: sets their host address for writing, NULL while bytes are counted, and
+/// their future device address.
 template <typename Item>
 Item *bb_twin_block_load(bb_twin_block *block, bb_index count, const Item **device)
 {
@@ -57,7 +57,7 @@ inline bb_status bb_twin_block_upload(bb_device *device, void (*lay_out)(bb_twin
         lay_out(&block, context);
         status = bb_device_upload(device, *memory, copy, block.used);
     }
-    // Fills are queued on other streams.
+    // Waits for the copy, because fills are queued on other streams.
     status = status == BB_OK ? bb_device_wait(device) : status;
     bb_memory_release(&copy);
     return status;

@@ -27,15 +27,15 @@ typedef struct bb_frame {
     double *guides;   ///< [n] measurements, arcsec
     double **truth;   ///< [targets][m] noiseless slopes, arcsec
     double **phase;   ///< [targets][points][points] on the pupil's points, m of wavefront, y by x
-    void *amplitudes; ///< of the current screen
+    void *amplitudes; ///< amplitudes of the current screen
     void *corrected;  ///< those that a mirror can correct
 } bb_frame;
 
 /// Sizes of the two screens of a layer.
 typedef struct bb_screen_size {
-    bb_index points; ///< along an edge
+    bb_index points; ///< points along an edge
     double pixel_m;
-    bb_index fine_points; ///< of the screen with the waves beyond
+    bb_index fine_points; ///< points of the screen with the waves beyond
     double fine_pixel_m;
 } bb_screen_size;
 
@@ -95,7 +95,7 @@ typedef struct bb_frame_sampler_extent {
     double slopes;         ///< summed over all sensors
     double points;         ///< along the pupil's edge, summed over all targets
     double squared_points; ///< sum of their squares
-    bb_index levels;       ///< of subharmonics
+    bb_index levels;       ///< levels of subharmonics
     bb_screen_size screen;
 } bb_frame_sampler_extent;
 

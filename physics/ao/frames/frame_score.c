@@ -64,8 +64,8 @@ double bb_frame_score_variance(const double *transmission, const double *wavefro
     return squares / weight - (sum / weight) * (sum / weight);
 }
 
-// Positions of the points of a target's pupil along an edge, m from the centre; released by the
-// caller.
+// Allocates the positions of the points of a target's pupil along an edge, m from the centre; the
+// caller releases them.
 static bb_status place_points(const bb_tomography *tomography, bb_index target, double **out)
 {
     bb_status status = BB_OK;

@@ -14,8 +14,8 @@ typedef struct bb_frame_mean {
     double error;
 } bb_frame_mean;
 
-/// Mean of `count` numbers with a stride; the error is their standard deviation over the square
-/// root of their number. Summed in order.
+/// Computes the mean of `count` numbers with a stride; the error is their standard deviation over
+/// the square root of their number. Numbers are summed in order.
 bb_frame_mean bb_frame_mean_of(const double *numbers, bb_index stride, bb_index count);
 
 /// Signed distance of a mean of `count` numbers from `expected`, in standard deviations of the
@@ -23,7 +23,7 @@ bb_frame_mean bb_frame_mean_of(const double *numbers, bb_index stride, bb_index 
 /// degrees of freedom; t itself if that underflows. NaN for fewer than two.
 double bb_frame_mean_sigmas(const bb_frame_mean *mean, double expected, bb_index count);
 
-/// |sum P exp(i phi)|^2 / (sum P)^2 of a wavefront (m) on `points` points.
+/// Computes |sum P exp(i phi)|^2 / (sum P)^2 of a wavefront (m) on `points` points.
 double bb_frame_score_strehl(const double *transmission, const double *wavefront, bb_index points,
                              double wavelength_m);
 
@@ -31,19 +31,19 @@ double bb_frame_score_strehl(const double *transmission, const double *wavefront
 double bb_frame_score_variance(const double *transmission, const double *wavefront,
                                bb_index points);
 
-/// Shapes of the mirrors of all targets on their pupils' points, `out` [targets]. Errors:
-/// BB_MEMORY. Release with bb_frame_score_shapes_release, safe on NULL.
+/// Creates the shapes of the mirrors of all targets on their pupils' points, `out` [targets].
+/// Errors: BB_MEMORY. Release with bb_frame_score_shapes_release, safe on NULL.
 BB_CHECKED bb_status bb_frame_score_shapes(const bb_tomography *tomography, bb_mirror_shape **out);
 void bb_frame_score_shapes_release(const bb_tomography *tomography, bb_mirror_shape **shapes);
 
-/// Surfaces of mirrors that correct together, in the directions of all targets on their pupils'
-/// points, `out` [targets]; NULL if each target has its own mirror. Errors: BB_MEMORY. Release with
-/// bb_frame_score_surfaces_release, safe on NULL.
+/// Creates the surfaces of mirrors that correct together, in the directions of all targets on their
+/// pupils' points, `out` [targets]; NULL if each target has its own mirror. Errors: BB_MEMORY.
+/// Release with bb_frame_score_surfaces_release, safe on NULL.
 BB_CHECKED bb_status bb_frame_score_surfaces(const bb_tomography *tomography,
                                              bb_mirror_surface **out);
 void bb_frame_score_surfaces_release(const bb_tomography *tomography, bb_mirror_surface **surfaces);
 
-/// Dx s into `volts` [actuators]: mirror commands for slopes [m].
+/// Computes mirror commands Dx s for slopes [m] into `volts` [actuators].
 void bb_frame_score_command(const bb_mirror_shape *shape, const double *slopes, double *volts);
 
 /// A frame and workspace for scoring it towards any target, sized for the largest. Zero-initialise;
@@ -58,7 +58,7 @@ typedef struct bb_frame_scratch {
     double *surface;  ///< [most points]^2
 } bb_frame_scratch;
 
-/// Errors: BB_MEMORY; the caller releases a partial result.
+/// Allocates the workspace. Errors: BB_MEMORY; the caller releases a partial result.
 BB_CHECKED bb_status bb_frame_scratch_create(const bb_frame_sampler *sampler,
                                              bb_frame_scratch *out);
 void bb_frame_scratch_release(bb_frame_scratch *scratch);
@@ -80,8 +80,8 @@ typedef struct bb_frame_optics {
 BB_CHECKED bb_status bb_frame_score_add(const bb_frame_optics *optics, bb_index target,
                                         double share, bb_frame_scratch *scratch, double *numbers);
 
-/// F Dx s into `wavefront` [points][points], m: wavefront of a target's mirror for slopes [m].
-/// `volts` [actuators] is scratch. Errors: BB_MEMORY.
+/// Computes F Dx s, the wavefront of a target's mirror for slopes [m], into `wavefront`
+/// [points][points], m. `volts` [actuators] is scratch. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_frame_score_shape(const bb_mirror_shape *shape, const double *slopes,
                                           double *volts, double *wavefront);
 

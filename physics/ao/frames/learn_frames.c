@@ -33,7 +33,7 @@ done:
     return status;
 }
 
-// Four sums, so that the additions of one entry do not depend on each other.
+// Uses four sums, so that the additions of one entry do not depend on each other.
 static double mean_product(const double *a, const double *b, bb_index count)
 {
     double sum[4] = {0.0, 0.0, 0.0, 0.0};

@@ -18,7 +18,7 @@ enum { BB_LEARN_BATCHES = 16 };
 typedef struct bb_learn_frames {
     bb_index measurements;    ///< n
     double *values;           ///< [BB_LEARN_BATCHES][n][n]
-    bb_view *views;           ///< [BB_LEARN_BATCHES] of them
+    bb_view *views;           ///< [BB_LEARN_BATCHES] views of the values
     bb_matrix_source *source; ///< [BB_LEARN_BATCHES]
 } bb_learn_frames;
 

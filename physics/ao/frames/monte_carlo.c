@@ -22,7 +22,7 @@ typedef struct campaign {
     const bb_monte_carlo_task *task;
     bb_mirror_shape *shapes;     // [targets]
     bb_mirror_surface *surfaces; // [targets] of mirrors that correct together, or NULL
-    bb_index columns;            // of `numbers`
+    bb_index columns;            // width of `numbers`
     double *numbers;             // [frames][columns]
     bb_index batch;              // frames per batch
     bb_index batches;
@@ -82,8 +82,8 @@ static bb_status shape_mirror(const campaign *work, bb_index index, const double
     return bb_frame_score_shape(&work->shapes[index], slopes, scratch->volts, scratch->shape);
 }
 
-// Commands of an estimate: into volts for the target's own mirror, into commands for mirrors that
-// correct together.
+// Computes the commands of an estimate: into volts for the target's own mirror, into commands for
+// mirrors that correct together.
 static void estimate_commands(const campaign *work, const bb_monte_carlo_estimate *estimate,
                               bb_frame_scratch *scratch)
 {

@@ -42,7 +42,7 @@ static double cell(const bb_phase_screen *screen)
     return 1.0 / ((double)screen->points * screen->pixel_m);
 }
 
-// Frequency of row l of the spectrum, in cells.
+// Returns the frequency of row l of the spectrum, in cells.
 static bb_index row_frequency(const bb_phase_screen *screen, bb_index l)
 {
     return l < screen->points / 2 ? l : l - screen->points;

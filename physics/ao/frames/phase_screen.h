@@ -32,10 +32,10 @@ typedef double bb_amplitude[2];
 
 /// The waves of all screens of one size. Constant after creation.
 typedef struct bb_phase_screen {
-    bb_index points; ///< N, along an edge; even
+    bb_index points; ///< N, points along an edge; even
     double pixel_m;  ///< the period is points pixel_m
     double outer_scale_m;
-    bb_index levels;   ///< of subharmonics
+    bb_index levels;   ///< levels of subharmonics
     bb_index waves;    ///< N N / 2 for half the frequency plane, then 4 per level
     double beyond;     ///< waves with both frequencies up to this are omitted, 1/m
     int stream;        ///< bb_stream of its amplitudes
@@ -85,12 +85,12 @@ BB_CHECKED bb_status bb_phase_screen_move(const bb_phase_screen *screen, const d
 /// Memory and time of shifting the amplitudes of a screen, without `out`.
 bb_need bb_phase_screen_move_need(bb_index points);
 
-/// The screen on its own points, `plane` [points][points], rad at the wavelength of r0; point
-/// (points / 2, points / 2) is the origin. Errors: BB_MEMORY.
+/// Evaluates the screen on its own points, `plane` [points][points], rad at the wavelength of r0;
+/// point (points / 2, points / 2) is the origin. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_phase_screen_plane(const bb_phase_screen *screen,
                                            const bb_amplitude *amplitudes, double *plane);
 
-/// Ensemble structure function at a separation: exact for the sum of waves.
+/// Computes the ensemble structure function at a separation: exact for the sum of waves.
 double bb_phase_screen_structure(const bb_phase_screen *screen, double strength, double x_m,
                                  double y_m);
 
@@ -104,7 +104,7 @@ typedef enum bb_screen_taken {
 /// Positions along x or y of a separable grid, as factors per wave. Plain owner.
 typedef struct bb_screen_axis {
     bb_index count;
-    bb_index waves;        ///< for this axis: N / 2 along x, N along y
+    bb_index waves;        ///< number of waves of this axis: N / 2 along x, N along y
     bb_amplitude *factors; ///< [count][waves]
     bb_amplitude *slow;    ///< [count][levels][3] for the subharmonics -1, 0 and 1
 } bb_screen_axis;

@@ -65,7 +65,7 @@ void bb_frame_controller_restart(bb_frame_controller *loop)
     loop->count = 0;
 }
 
-// Command of frame k, NULL before the first.
+// Returns the command of frame k, NULL before the first.
 static const double *command_of(const bb_frame_controller *loop, bb_index k)
 {
     return k >= 0 ? loop->commands + k % (loop->lag + 1) * loop->law->rows : NULL;
@@ -95,7 +95,7 @@ static const double *close_loop(bb_frame_controller *loop, const double *turbule
     return loop->input;
 }
 
-// command <- (1 - gain) command + gain Q s; a gain of 1 ignores the previous contents.
+// Updates command <- (1 - gain) command + gain Q s; a gain of 1 ignores the previous contents.
 static void add_product(bb_frame_controller *loop, const double *slopes, double gain,
                         double *command)
 {
@@ -250,7 +250,7 @@ done:
     return status;
 }
 
-// Losses on the same screens, so that most of the sampling error cancels.
+// Computes losses on the same screens, so that most of the sampling error cancels.
 static bb_status compare(const series *work, bb_index e)
 {
     bb_status status = BB_OK;

@@ -45,14 +45,14 @@ typedef struct bb_control_product {
 
 /// Constant while a loop runs; matrices are borrowed.
 typedef struct bb_control_law {
-    bb_index rows;   ///< of a command: voltages, or slopes that a mirror follows
+    bb_index rows;   ///< length of a command: voltages, or slopes that a mirror follows
     bb_index slopes; ///< n
     const double *q; ///< [rows][slopes]
     bb_control_product product;
     const double *seen; ///< P [slopes][rows]; NULL: open loop
-    double gain;        ///< (0, 1]
-    double delay;       ///< in frames, at least exposure / 2; more than that in closed loop
-    double exposure;    ///< in frames, 0..1
+    double gain;        ///< gain, (0, 1]
+    double delay;       ///< delay in frames, at least exposure / 2; more than that in closed loop
+    double exposure;    ///< exposure in frames, 0..1
 } bb_control_law;
 
 /// The most recent commands. Plain owner.
@@ -68,8 +68,8 @@ typedef struct bb_frame_controller {
     double *made;     ///< u_k [rows] of a product other than in fp64, then its scratch
 } bb_frame_controller;
 
-/// Errors: BB_MEMORY, BB_INVALID (a law that would need a command before it is computed). Release
-/// with bb_frame_controller_release.
+/// Creates a controller. Errors: BB_MEMORY, BB_INVALID (a law that would need a command before it
+/// is computed). Release with bb_frame_controller_release.
 BB_CHECKED bb_status bb_frame_controller_create(const bb_control_law *law,
                                                 bb_frame_controller *out);
 void bb_frame_controller_release(bb_frame_controller *loop);
@@ -86,7 +86,7 @@ const double *bb_frame_controller_step(bb_frame_controller *loop, const double *
 typedef struct bb_time_domain_estimate {
     bb_index target;
     bb_residual_kind kind;      ///< commands: of the target's own mirror, used directly
-    bb_index rows;              ///< of a command
+    bb_index rows;              ///< length of a command
     const double *q;            ///< [rows][n], as stored
     bb_control_product product; ///< how it is multiplied
     const double *interaction;  ///< slopes: [m][rows] from a command to them; NULL: identity
@@ -122,9 +122,9 @@ BB_CHECKED bb_status bb_time_domain_run(const bb_frame_sampler *sampler,
 
 /// Sizes of a task, for a plan.
 typedef struct bb_time_domain_extent {
-    bb_frame_sampler_extent frames; ///< of one frame
+    bb_frame_sampler_extent frames; ///< sizes of one frame
     double realisations, scored, settle;
-    double estimates; ///< over all pipelines and targets
+    double estimates; ///< number over all pipelines and targets
     double rows;      ///< largest number in a command
     double slopes;    ///< n
     double delay;     ///< in frames

@@ -167,7 +167,7 @@ done:
     return status;
 }
 
-// The layer whose covariance is most similar to that of layer `l`.
+// Finds the layer whose covariance is most similar to that of layer `l`.
 static bb_index most_similar(const problem *p, bb_index l)
 {
     bb_index best = -1;
@@ -237,7 +237,7 @@ done:
     return status;
 }
 
-// Golden section over log L0.
+// Searches log L0 by golden sections.
 static bb_status find_outer_scale(const bb_learn_task *task, bb_learned_profile *out)
 {
     bb_status status = BB_OK;
@@ -287,7 +287,7 @@ static bb_index uncertain_columns(const problem *p, const bb_learned_profile *pr
     return p->layers + 1;
 }
 
-// Standard errors from the scatter of the sources, each solved with the same columns.
+// Computes standard errors from the scatter of the sources, each solved with the same columns.
 static bb_status find_scatter(const problem *p, bb_index unknowns, const double *columns,
                               double *sigma)
 {
@@ -316,7 +316,7 @@ done:
     return status;
 }
 
-// Standard errors from the residual and the normal matrix.
+// Computes standard errors from the residual and the normal matrix.
 static bb_status find_spread(const problem *p, bb_index unknowns, double *columns, double residual,
                              double *sigma)
 {

@@ -53,7 +53,7 @@ typedef struct bb_learned_profile {
     double outer_scale_sigma_m; ///< 0 if it was fixed
     bool outer_scale_bounded;   ///< the fit is at a bound: L0 is not inside the range
     double residual;  ///< norm of the residual over the fitted entries, relative to theirs
-    double condition; ///< of the normal matrix of normalised layers
+    double condition; ///< condition of the normal matrix of normalised layers
     bb_index sensor_count;
     double *noise_arcsec2; ///< [sensor_count] mean variance of a slope beyond turbulence
     double *tilt_arcsec2;  ///< [sensor_count] mean variance of a laser star's unknown tilt, else 0

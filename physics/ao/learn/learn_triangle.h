@@ -46,14 +46,15 @@ typedef struct bb_learn_block {
 bb_index bb_learn_block_count(const bb_sensor_array *guides);
 bb_learn_block bb_learn_block_at(const bb_sensor_array *guides, bb_index index);
 
-/// Number of values from bb_learn_block_reduce.
+/// Returns the number of values from bb_learn_block_reduce.
 bb_index bb_learn_block_values(const bb_learn_block *block);
 
-/// Number of scratch values for it.
+/// Returns the number of scratch values for bb_learn_block_reduce.
 bb_index bb_learn_block_scratch(const bb_learn_block *block);
 
-/// Usable values of a block of `source`, weighted so that their sum of squares is that of the block
-/// (and of its mirror image) without the averaged or projected parts. Errors: the source's.
+/// Computes the usable values of a block of `source`, weighted so that their sum of squares is that
+/// of the block (and of its mirror image) without the averaged or projected parts. Errors: the
+/// source's.
 BB_CHECKED bb_status bb_learn_block_reduce(const bb_learn_block *block,
                                            const bb_matrix_source *source, double *scratch,
                                            double *out);
@@ -66,18 +67,20 @@ BB_CHECKED bb_status bb_learn_triangle_make(const bb_sensor_array *guides, bb_in
                                             const bb_matrix_source *const *columns, double *t,
                                             double *rows);
 
-/// Least squares of A x = b. A [rows][unknowns] and b [rows] are column-major and unchanged; x
-/// [unknowns]. Errors: BB_MEMORY, BB_INTERNAL.
+/// Solves the least-squares problem A x = b. A [rows][unknowns] and b [rows] are column-major and
+/// unchanged; x [unknowns]. Errors: BB_MEMORY, BB_INTERNAL.
 BB_CHECKED bb_status bb_learn_triangle_least_squares(bb_index rows, bb_index unknowns,
                                                      const double *a, const double *b, double *x);
 
-/// Least squares with x >= 0 (Lawson and Hanson 1974, chapter 23); `residual` is |A x - b|.
+/// Solves the least-squares problem with x >= 0 (Lawson and Hanson 1974, chapter 23); `residual` is
+/// |A x - b|.
 BB_CHECKED bb_status bb_learn_triangle_non_negative(bb_index rows, bb_index unknowns,
                                                     const double *a, const double *b, double *x,
                                                     double *residual);
 
-/// For columns A [rows][unknowns] of unit norm: the diagonal of (A^T A)^-1 and the condition of A^T
-/// A; infinite if the columns are linearly dependent. Errors: BB_MEMORY, BB_INTERNAL.
+/// Computes, for columns A [rows][unknowns] of unit norm, the diagonal of (A^T A)^-1 and the
+/// condition of A^T A; infinite if the columns are linearly dependent. Errors: BB_MEMORY,
+/// BB_INTERNAL.
 BB_CHECKED bb_status bb_learn_triangle_condition(bb_index rows, bb_index unknowns, const double *a,
                                                  double *inverse_diagonal, double *condition);
 

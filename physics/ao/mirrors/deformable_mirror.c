@@ -83,8 +83,8 @@ double bb_deformable_mirror_influence(const bb_deformable_mirror *mirror, double
     return stroke_m * exp(-0.5 * rho * rho / square_width);
 }
 
-// Influence along a line, relative to its peak; zero below the fraction of the peak that rounding
-// hides in every product.
+// Computes the influence along a line, relative to its peak; zero below the fraction of the peak
+// that rounding hides in every product.
 static double decay_along(double lenslets)
 {
     static const double reach = 1.0e-20;
@@ -100,7 +100,7 @@ typedef struct poking {
     double *matrix;
 } poking;
 
-// Slopes of subapertures begin..end for a volt on each actuator.
+// Computes the slopes of subapertures begin..end for a volt on each actuator.
 static bb_status poke(void *context, bb_index begin, bb_index end)
 {
     const poking *work = context;
@@ -164,7 +164,7 @@ static bb_status describe(const bb_deformable_mirror *mirror, const bb_pupil *pu
                        pupil->by_flux ? "flux" : "centre", pupil->threshold);
 }
 
-// Projector cached by an earlier study of the same process.
+// Looks up a projector cached by an earlier study of the same process.
 static bb_status find_projector(const char *key, bb_deformable_mirror *mirror, bool *found)
 {
     bb_status status = BB_OK;

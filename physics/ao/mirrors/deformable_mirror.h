@@ -31,7 +31,7 @@ typedef struct bb_deformable_mirror {
     bb_index lenslets;
     double condition; ///< upper limit of largest over smallest singular value
     bb_index actuator_count;
-    bb_index measurement_count; ///< of the truth sensor, x slopes then y slopes
+    bb_index measurement_count; ///< measurements of the truth sensor, x slopes then y slopes
     bb_index dropped_modes;
     bb_index *column;  ///< [actuator_count] corner, 0..lenslets along x
     bb_index *row;     ///< [actuator_count] corner, 0..lenslets along y
@@ -51,15 +51,16 @@ BB_CHECKED bb_status bb_deformable_mirror_create(double diameter_m, const bb_pup
 bb_need bb_deformable_mirror_need(const bb_pupil *pupil, bb_index lenslets);
 bb_need bb_deformable_mirror_resident(const bb_pupil *pupil, bb_index lenslets);
 
-/// Number of actuators of a mirror, without creating it.
+/// Counts the actuators of a mirror, without creating it.
 bb_index bb_deformable_mirror_actuators(const bb_pupil *pupil, bb_index lenslets);
 
-/// Their corners, 0..lenslets along x and along y, [bb_deformable_mirror_actuators(...)] each.
+/// Writes the corners of the actuators, 0..lenslets along x and along y,
+/// [bb_deformable_mirror_actuators(...)] each.
 void bb_deformable_mirror_corners(const bb_pupil *pupil, bb_index lenslets, bb_index *column,
                                   bb_index *row);
 void bb_deformable_mirror_release(bb_deformable_mirror *mirror);
 
-/// Influence at a distance (m) from the actuator, in m of wavefront per volt.
+/// Returns the influence at a distance (m) from the actuator, in m of wavefront per volt.
 double bb_deformable_mirror_influence(const bb_deformable_mirror *mirror, double distance_m);
 
 /// Writes the interaction matrix [measurement_count][actuator_count], arcsec per volt. Errors:

@@ -27,7 +27,7 @@ enum { BB_INFLUENCE_POINTS = 4 }; ///< samples along an axis for a value; minimu
 typedef struct bb_influence_cube {
     bb_index actuator_count; ///< 0: the mirror has none
     bb_index rows, columns;  ///< along y, along x
-    double spacing_m;        ///< of samples on the conjugate
+    double spacing_m;        ///< spacing of samples on the conjugate
     double *values;          ///< [actuator_count][rows][columns], m per volt; owned by the loader
 } bb_influence_cube;
 
@@ -42,12 +42,12 @@ typedef struct bb_influence_place {
 /// finite values, not all 0. `path` prefixes the message. Errors: BB_INVALID.
 BB_CHECKED bb_status bb_influence_cube_check(const bb_influence_cube *cube, const char *path);
 
-/// Position of (x, y) relative to the axis, and the value of one actuator there.
+/// Compute the position of (x, y) relative to the axis, and the value of one actuator there.
 bb_influence_place bb_influence_cube_find(const bb_influence_cube *cube, double x_m, double y_m);
 double bb_influence_cube_value(const bb_influence_cube *cube, bb_index actuator,
                                const bb_influence_place *place);
 
-/// Distance of the grid's edge from the axis: half a step beyond its outermost samples.
+/// Returns the distance of the grid's edge from the axis: half a step beyond its outermost samples.
 double bb_influence_cube_reach_x(const bb_influence_cube *cube);
 double bb_influence_cube_reach_y(const bb_influence_cube *cube);
 
@@ -55,7 +55,7 @@ double bb_influence_cube_reach_y(const bb_influence_cube *cube);
 double bb_influence_cube_peak(const bb_influence_cube *cube);
 double bb_influence_cube_rim(const bb_influence_cube *cube);
 
-/// Number of actuators whose samples are all 0.
+/// Counts the actuators whose samples are all 0.
 bb_index bb_influence_cube_idle(const bb_influence_cube *cube);
 
 /// Positions of actuators, [actuator_count] each: the centroid of their squared influence; the axis

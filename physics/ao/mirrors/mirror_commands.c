@@ -171,7 +171,7 @@ bb_need bb_mirror_commands_resident(const bb_ao_config *config, double slopes, d
     return bb_need_together(bb_mirror_stack_need(config), matrices);
 }
 
-// Weights of directions at (x, y).
+// Computes the weights of directions at (x, y).
 static double weight_at(const bb_ao_config *config, double x_arcsec, double y_arcsec)
 {
     static const double same_arcsec = 1e-6;
@@ -185,8 +185,8 @@ static double weight_at(const bb_ao_config *config, double x_arcsec, double y_ar
     return sum;
 }
 
-// Whether both reflection symmetries are likely to hold: those of the field, of the pupil and of
-// the mirrors.
+// Returns whether both reflection symmetries are likely to hold: those of the field, of the pupil
+// and of the mirrors.
 static bool is_even(const bb_ao_config *config)
 {
     bool even = config->pupil_mask == NULL;
@@ -223,7 +223,7 @@ typedef struct gathering {
     const bb_mirror_commands *commands;
     const bb_matrix_source *const *ctm;
     bb_index n;
-    bb_index most_slopes; // of a target
+    bb_index most_slopes; // measurements of a target
     double *out;
 } gathering;
 

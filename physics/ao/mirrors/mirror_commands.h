@@ -33,7 +33,7 @@ typedef struct bb_mirror_commands {
     bb_index target_count;
     double *weight;       ///< [target_count], sum 1
     bb_index *slopes;     ///< [target_count] m of the truth sensor
-    double **interaction; ///< [target_count] D_q [m][actuators], arcsec per volt
+    double **interaction; ///< D_q [target_count], [m][actuators] each, arcsec per volt
     bb_index slope_count; ///< slopes of all directions with a positive weight
     double *projector;    ///< F w_p D_p^T, by p [actuators][slope_count], volts per arcsec
     bb_index dropped_modes;
@@ -56,7 +56,7 @@ void bb_mirror_commands_destroy(bb_mirror_commands **owner);
 bb_need bb_mirror_commands_need(const bb_ao_config *config, double slopes, double corrected);
 bb_need bb_mirror_commands_resident(const bb_ao_config *config, double slopes, double corrected);
 
-/// B = F sum_p w_p D_p^T Ctm_p into `out` [actuators][n], so that M = B Cmm^-1; `ctm`
+/// Computes B = F sum_p w_p D_p^T Ctm_p into `out` [actuators][n], so that M = B Cmm^-1; `ctm`
 /// [target_count], each m x n. Errors: BB_MEMORY, the sources'.
 BB_CHECKED bb_status bb_mirror_commands_gather(const bb_mirror_commands *commands,
                                                const bb_matrix_source *const *ctm, double *out);
@@ -65,7 +65,7 @@ BB_CHECKED bb_status bb_mirror_commands_gather(const bb_mirror_commands *command
 bb_need bb_mirror_commands_gather_need(double most_slopes, bb_index n, double actuators,
                                        double corrected, double threads);
 
-/// R' = D_q M into `r` [m of the target][n] for M [actuators][n]. Errors: BB_MEMORY.
+/// Computes R' = D_q M into `r` [m of the target][n] for M [actuators][n]. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_mirror_commands_apply_influence(const bb_mirror_commands *commands,
                                                         bb_index target, bb_index n,
                                                         const double *m, double *r);
@@ -96,14 +96,14 @@ extern const char *const bb_plate_shape_names[BB_PLATE_SHAPES];
 
 typedef struct bb_plate_mode {
     double ratio;                  ///< singular value over the largest
-    double share[BB_PLATE_SHAPES]; ///< of the square of its strokes
+    double share[BB_PLATE_SHAPES]; ///< fractions of the square of its strokes
     double alone;                  ///< largest fraction of their sum in one mirror
-    bb_plate_shape shape;          ///< with the largest share
+    bb_plate_shape shape;          ///< shape with the largest share
     bool opposed;                  ///< no mirror has nine tenths of the shares
     bool dropped;
 } bb_plate_mode;
 
-/// Plate-scale modes among the weak ones whose singular value is within the margin of the
+/// Lists the plate-scale modes among the weak ones whose singular value is within the margin of the
 /// condition, above or below; none with a single mirror. The caller releases `out` [weak.count at
 /// most]. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_plate_modes_find(const bb_mirror_commands *commands, bb_plate_mode **out,

@@ -69,7 +69,7 @@ static bb_status mark(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// The next run of slopes, from `begin` on, moved by both blocks of actuators; empty: none.
+// Finds the next run of slopes, from `begin` on, moved by both blocks of actuators; empty: none.
 static bb_index find_run(const inversion *work, bb_index row, bb_index column, bb_index *begin)
 {
     const bb_index blocks = blocks_of(work->actuators);
@@ -87,8 +87,8 @@ static bb_index find_run(const inversion *work, bb_index row, bb_index column, b
     return least(GROUP * group, work->slopes);
 }
 
-// Block row of the lower triangle of D^T D, and its mirror image. Sparse: an actuator moves few
-// slopes.
+// Computes a block row of the lower triangle of D^T D, and its mirror image. D is sparse: an
+// actuator moves few slopes.
 static bb_status multiply(void *context, bb_index tile)
 {
     const inversion *work = context;
@@ -144,7 +144,7 @@ static void release_forms(inversion *work)
     }
 }
 
-// Tridiagonal form and eigenvalues of one block.
+// Computes the tridiagonal form and the eigenvalues of one block.
 static bb_status reduce(void *context, bb_index block)
 {
     bb_status status = BB_OK;
@@ -278,8 +278,8 @@ done:
     return status;
 }
 
-// All eigenvalues of D^T D, the eigenvectors of the modes to be dropped or up to the margin above,
-// and the factors without them.
+// Computes all eigenvalues of D^T D, the eigenvectors of the modes to be dropped or up to the
+// margin above, and the factors without them.
 static bb_status decompose(inversion *work)
 {
     bb_status status = BB_OK;
@@ -303,7 +303,7 @@ done:
     return status;
 }
 
-// First nonzero column of some rows; `columns`: none.
+// Finds the first nonzero column of some rows; `columns`: none.
 static bb_index find_first(const double *values, bb_index rows, bb_index stride, bb_index columns)
 {
     bb_index first = columns;
@@ -394,7 +394,7 @@ static int compare_squares(const void *a, const void *b)
                                         : (one->row > other->row) - (one->row < other->row);
 }
 
-// The modes found, in actuators, weakest first.
+// Converts the modes found to actuators, weakest first.
 static bb_status copy_weak(inversion *work, bb_weak_modes *weak)
 {
     bb_status status = BB_OK;

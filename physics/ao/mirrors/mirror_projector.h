@@ -72,12 +72,12 @@ bb_need bb_parity_basis_need(bb_index count);
 
 bb_index bb_parity_basis_size(const bb_parity_basis *basis, int block);
 
-/// Block `block` of a matrix [count][count] in this basis, out [size][size]. The bits do not depend
-/// on the threads.
+/// Computes block `block` of a matrix [count][count] in this basis, out [size][size]. The bits do
+/// not depend on the threads.
 BB_CHECKED bb_status bb_parity_basis_fold(const bb_parity_basis *basis, int block,
                                           const double *matrix, double *out);
 
-/// Converts rows of actuators [rows][count] to coordinates in this basis, in place, and back.
+/// Convert rows of actuators [rows][count] to coordinates in this basis, in place, and back.
 /// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_parity_basis_forward(const bb_parity_basis *basis, bb_index rows,
                                              double *values);

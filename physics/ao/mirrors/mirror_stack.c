@@ -20,7 +20,7 @@ static bb_index truth_lenslets(const bb_ao_config *config)
     return lenslets == BB_INTEGER_UNSET ? config->sensors->lenslets : lenslets;
 }
 
-// Distance from the axis of the farthest corrected direction.
+// Computes the distance from the axis of the farthest corrected direction.
 static double field_rad(const bb_ao_config *config)
 {
     double field = 0.0;
@@ -61,7 +61,7 @@ static bb_index place_grid(double pitch_m, double radius_m, double *x_m, double 
     return count;
 }
 
-// Number of actuators; for a grid too large to enumerate, estimated from its area.
+// Counts the actuators; for a grid too large to enumerate, estimates the number from its area.
 static double count_actuators(const bb_ao_config *config, bb_index index)
 {
     const bb_conjugate_config *mirror = &config->mirrors[index];

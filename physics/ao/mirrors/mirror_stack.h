@@ -31,7 +31,7 @@
 typedef struct bb_conjugate_mirror {
     double height_m;               ///< along the line of sight
     double pitch_m;                ///< NaN: its own influence functions
-    double coupling;               ///< as above
+    double coupling;               ///< NaN: its own influence functions
     double stroke_m;               ///< of wavefront, peak per volt
     const bb_influence_cube *cube; ///< its own influence functions, borrowed; NULL: Gaussian
     bb_index count;                ///< actuators
@@ -53,7 +53,7 @@ typedef struct bb_mirror_stack {
 BB_CHECKED bb_status bb_mirror_stack_create(const bb_ao_config *config, bb_mirror_stack *out);
 void bb_mirror_stack_release(bb_mirror_stack *stack);
 
-/// The stack of the single mirror at 0 m. Errors: BB_MEMORY.
+/// Creates the stack of the single mirror at 0 m. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_mirror_stack_of_pupil(const bb_deformable_mirror *mirror,
                                               bb_mirror_stack *out);
 
@@ -62,8 +62,8 @@ BB_CHECKED bb_status bb_mirror_stack_of_pupil(const bb_deformable_mirror *mirror
 double bb_mirror_stack_actuators(const bb_ao_config *config);
 bb_need bb_mirror_stack_need(const bb_ao_config *config);
 
-/// Gaussian influence of an actuator at the distance (dx, dy) on the conjugate, m of wavefront per
-/// volt.
+/// Returns the Gaussian influence of an actuator at the distance (dx, dy) on the conjugate, m of
+/// wavefront per volt.
 double bb_mirror_stack_influence(const bb_conjugate_mirror *mirror, double dx_m, double dy_m);
 
 /// Whether any actuator affects a slope: not if the only one is at the centre of the only

@@ -44,17 +44,18 @@ typedef struct bb_influence_axes {
 BB_CHECKED bb_status bb_mirror_shape_add(const bb_influence_axes *axes, const double *volts,
                                          double *wavefront);
 
-/// `wavefront` [points][points] (y by x, m) from voltages [actuators]. Errors: BB_MEMORY.
+/// Computes `wavefront` [points][points] (y by x, m) from voltages [actuators]. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_mirror_shape_make(const bb_mirror_shape *shape, const double *volts,
                                           double *wavefront);
 
-/// The influence of all actuators at point (i, j), `out` [actuators], m of wavefront per volt.
+/// Computes the influence of all actuators at point (i, j), `out` [actuators], m of wavefront per
+/// volt.
 void bb_mirror_shape_influences(const bb_mirror_shape *shape, bb_index i, bb_index j, double *out);
 
 /// One mirror of the stack in the direction.
 typedef struct bb_mirror_view {
     const bb_conjugate_mirror *mirror;
-    bb_index columns, rows;      ///< of the actuator grid; 0 for a cube
+    bb_index columns, rows;      ///< size of the actuator grid; 0 for a cube
     bb_index *place;             ///< [count] row columns + column of an actuator in the grid
     double *along_x;             ///< g [points][columns]
     double *along_y;             ///< g [points][rows]
@@ -76,13 +77,13 @@ BB_CHECKED bb_status bb_mirror_surface_create(const bb_mirror_stack *stack, doub
                                               const double *position_m, bb_mirror_surface *out);
 void bb_mirror_surface_release(bb_mirror_surface *surface);
 
-/// `wavefront` [points][points] (y by x, m) from `volts` [actuators of the stack]. Errors:
+/// Computes `wavefront` [points][points] (y by x, m) from `volts` [actuators of the stack]. Errors:
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_mirror_surface_make(const bb_mirror_surface *surface, const double *volts,
                                             double *wavefront);
 
-/// Influences of all actuators at point (i, j), m of wavefront per volt, into `out` [actuators of
-/// the stack].
+/// Computes the influences of all actuators at point (i, j), m of wavefront per volt, into `out`
+/// [actuators of the stack].
 void bb_mirror_surface_influence(const bb_mirror_surface *surface, bb_index i, bb_index j,
                                  double *out);
 

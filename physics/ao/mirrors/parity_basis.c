@@ -12,9 +12,10 @@
 enum { FLIP_X, FLIP_Y, TURN, REFLECTIONS };
 enum { HELD_ROWS = 64, FOLDED_ROWS = 32 };
 
-// Relative to the largest diagonal entry: rounding gives 1e-14, a missing subaperture a percent.
+// Tolerance relative to the largest diagonal entry: rounding gives 1e-14, a missing subaperture a
+// percent.
 static const double tolerance = 1e-12;
-// Relative to the largest coordinate.
+// Tolerance relative to the largest coordinate.
 static const double place_step = 1e-7;
 
 // Image of each actuator under each reflection, and which reflections are symmetries of the matrix.
@@ -144,7 +145,7 @@ static void list_orbit(const bb_index *const generators[2], bb_index actuator, b
     orbit[3] = generators[1] != NULL ? generators[1][orbit[1]] : orbit[1];
 }
 
-// The pattern of an orbit with the signs of a block; size 0 if they cancel.
+// Computes the pattern of an orbit with the signs of a block; size 0 if they cancel.
 static bb_parity_vector make_vector(const bb_index orbit[4], int block)
 {
     bb_parity_vector vector = {.size = 0};
