@@ -194,8 +194,7 @@ static bb_status choose(const char *name, const bb_bench_setup *setup, kernel_ru
 {
     bb_status status = BB_OK;
     char words[64] = "";
-    const size_t length =
-        strlen(name) - strlen(strrchr(name, '-')); // true in a build without the device
+    const size_t length = strlen(name) - strlen(strrchr(name, '-')); // length without the device
     (void)snprintf(words, sizeof words, "%.*s", (int)length, name);
     char *type = strrchr(words, '-');
     BB_REQUIRE(type != NULL && (strcmp(type, "-sp") == 0 || strcmp(type, "-dp") == 0), BB_INVALID,

@@ -18,9 +18,7 @@
 
 #include <sys/types.h>
 
-enum {
-    BB_COMPILED_FILE_LIMIT = 2048
-}; ///< limit of files in the folder; the least recently used are deleted
+enum { BB_COMPILED_FILE_LIMIT = 2048 }; ///< limit of a folder; the least recently used are deleted
 
 /// Path of a source's cached object, whether or not it exists; the folder is created if it is
 /// missing. NULL if nothing is cached. `compiler` is a program's name or path, as for posix_spawnp.

@@ -211,7 +211,7 @@ done:
     return status;
 }
 
-// Checks the wind of every layer, which servo lag needs.
+// Checks the error terms. Servo lag needs the wind of every layer.
 static bb_status check_error_terms(const bb_ao_config *config)
 {
     bb_status status = BB_OK;

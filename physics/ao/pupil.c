@@ -8,7 +8,7 @@ bb_index bb_pupil_points(bb_index across)
     return 2 * (across / 2) + 1;
 }
 
-// Distance of point k from the lower edge of the square, in halves of the spacing.
+// Returns the distance of point k from the lower edge of the square, in halves of the spacing.
 static bb_index halves(bb_index k, bb_index across)
 {
     return 2 * k + across % 2;
@@ -42,7 +42,7 @@ static span pixels_at(bb_index k, bb_index across, bb_index pixels)
                   .last = high < pixels ? high : pixels - 1};
 }
 
-// Mean of a power of the mask's pixels, 1 or 2.
+// Computes the mean of a power of the mask's pixels, 1 or 2.
 static double mask_at(const bb_pupil *pupil, span x, span y, int power)
 {
     double sum = 0.0;
@@ -93,7 +93,7 @@ bool bb_pupil_transmits(const bb_pupil *pupil, bb_index across)
     return false;
 }
 
-// Part of pixel p inside lenslet k, in units of D / (lenslets edge).
+// Returns the part of pixel p inside lenslet k, in units of D / (lenslets edge).
 static bb_index overlap(bb_index p, bb_index k, bb_index lenslets, bb_index edge)
 {
     const bb_index low = p * lenslets > k * edge ? p * lenslets : k * edge;
@@ -117,14 +117,14 @@ static double mask_transmission(const bb_pupil *pupil, bb_index lenslets, bb_ind
     return sum / ((double)edge * (double)edge);
 }
 
-// Int_0^t sqrt(R^2 - s^2) ds, 0 <= t <= R.
+// Computes Int_0^t sqrt(R^2 - s^2) ds, 0 <= t <= R.
 static double under_circle(double radius, double t)
 {
     const double height = sqrt(fmax(0.0, radius * radius - t * t));
     return 0.5 * (t * height + radius * radius * atan2(t, height));
 }
 
-// Area of [0, x] x [0, y] inside the circle, odd in x and in y.
+// Computes the area of [0, x] x [0, y] inside the circle, odd in x and in y.
 static double corner_area(double radius, double x, double y)
 {
     const double sign = (x < 0.0) == (y < 0.0) ? 1.0 : -1.0;

@@ -33,17 +33,18 @@ typedef struct bb_pupil {
     double threshold;   ///< smallest mean transmission of a valid subaperture
 } bb_pupil;
 
-/// Points along an edge of the square at a spacing of D / across: 2 floor(across / 2) + 1.
+/// Returns the points along an edge of the square at a spacing of D / across: 2 floor(across / 2) +
+/// 1.
 bb_index bb_pupil_points(bb_index across);
 
 /// Samples the pupil on its points, `out` [bb_pupil_points(across)] squared, y by x.
 void bb_pupil_draw(const bb_pupil *pupil, bb_index across, double *out);
 
-/// Transmitted light, in points: the sum over them of the mean square of the mask's pixels, which
-/// are amplitudes.
+/// Computes the transmitted light, in points: the sum over them of the mean square of the mask's
+/// pixels, which are amplitudes.
 double bb_pupil_light(const bb_pupil *pupil, bb_index across);
 
-/// Whether any of those points transmits: a thin annulus may lie between them.
+/// Returns whether any of those points transmits: a thin annulus may lie between them.
 bool bb_pupil_transmits(const bb_pupil *pupil, bb_index across);
 
 /// Mean transmission of lenslet (column, row) of `lenslets` across the diameter. For a mask, pixels

@@ -63,8 +63,8 @@ done:
     return status;
 }
 
-// Molecules per m^3 at an altitude above sea level; above 32 km the gradient of 20 to 32 km is
-// extrapolated.
+// Returns the molecules per m^3 at an altitude above sea level; above 32 km the gradient of 20 to
+// 32 km is extrapolated.
 static double air_density(double altitude_m)
 {
     const double slope = 34.16319e-3;                                        // g M/R, K/m

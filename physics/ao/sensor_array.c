@@ -163,7 +163,7 @@ static bb_star resolve_star(const bb_ao_config *config, const bb_guide_star_conf
     return star;
 }
 
-// The ends of all slopes on a layer.
+// Computes the ends of all slopes on a layer.
 static void place_ends(const bb_sensor *sensor, bb_index l)
 {
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
@@ -242,7 +242,7 @@ static void rotation(double angle_deg, double *cosine, double *sine)
     }
 }
 
-// A grid of `lenslets` with the misalignment of `guide`; NULL: aligned.
+// Returns a grid of `lenslets` with the misalignment of `guide`; NULL: aligned.
 static bb_sensor_frame make_frame(const bb_ao_config *config, bb_index lenslets,
                                   const bb_guide_star_config *guide)
 {

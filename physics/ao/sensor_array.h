@@ -22,8 +22,8 @@
 /// A lenslet grid in the pupil. Host and device share the position functions and get the same bits.
 typedef struct bb_sensor_frame {
     double half_lenslet_m; ///< including magnification
-    double half_edge_m;    ///< of the edge averaged by a slope; 0: point difference
-    double cosine, sine;   ///< of the angle from the pupil's x axis to the grid's
+    double half_edge_m;    ///< length of the edge averaged by a slope; 0: point difference
+    double cosine, sine;   ///< cosine and sine of the angle from the pupil's x axis to the grid's
     double shift_x_m, shift_y_m;
 } bb_sensor_frame;
 
@@ -43,7 +43,7 @@ void bb_sensor_frame_turn(const bb_sensor_frame *frame, double along, double acr
     *y = frame->sine * along + frame->cosine * across;
 }
 
-/// Position on a layer of grid point (x, y), in half lenslets from the grid's centre.
+/// Computes the position on a layer of grid point (x, y), in half lenslets from the grid's centre.
 BB_DEVICE_FUNCTION
 void bb_sensor_frame_place(const bb_sensor_frame *frame, const bb_sensor_layer *layer, int x, int y,
                            double *x_m, double *y_m)
@@ -56,7 +56,7 @@ void bb_sensor_frame_place(const bb_sensor_frame *frame, const bb_sensor_layer *
     *y_m = layer->scale * (pupil_y + frame->shift_y_m) + layer->offset_y_m;
 }
 
-/// Half of the edge at the end of a slope along an axis (0: x), on a layer; 0 for a point.
+/// Computes half of the edge at the end of a slope along an axis (0: x), on a layer; 0 for a point.
 BB_DEVICE_FUNCTION
 void bb_sensor_frame_edge(const bb_sensor_frame *frame, const bb_sensor_layer *layer, int axis,
                           double *x_m, double *y_m)
@@ -102,7 +102,7 @@ typedef struct bb_slope_ends_part {
     bb_index *plus;  ///< [slopes]
 } bb_slope_ends_part;
 
-/// Errors: BB_MEMORY. Release with bb_slope_ends_part_release.
+/// Lists the points of the slopes. Errors: BB_MEMORY. Release with bb_slope_ends_part_release.
 BB_CHECKED bb_status bb_slope_ends_part_create(const bb_slope_ends *ends, bb_index first,
                                                bb_index slopes, bb_slope_ends_part *out);
 void bb_slope_ends_part_release(bb_slope_ends_part *part);
@@ -112,13 +112,13 @@ typedef struct bb_sensor {
     bb_index lenslets;
     bb_index count; ///< valid subapertures
     bb_index first; ///< first measurement: x slopes at [first, first + count), then y slopes
-    double size_m;  ///< of a subaperture in the pupil
+    double size_m;  ///< size of a subaperture in the pupil
     double *x_m;    ///< [count] in the pupil
     double *y_m;    ///< [count] in the pupil
     bb_sensor_frame frame;
     bb_sensor_layer *layer; ///< [layers]
     bb_index *site; ///< [count] (2 lenslets - 1) row + column: differences identify displacements
-    bb_slope_ends ends[2]; ///< of the x slopes and of the y slopes
+    bb_slope_ends ends[2]; ///< ends of the x slopes and of the y slopes
 } bb_sensor;
 
 /// Owns its sensors; constant after creation, so safe to share between threads.
@@ -132,19 +132,19 @@ typedef struct bb_sensor_array {
     bb_sensor *sensors; ///< [sensor_count]
 } bb_sensor_array;
 
-/// The sensors of the guide stars, in the config's order. The config must have passed bb_ao_check.
-/// Errors: BB_MEMORY. Release with bb_sensor_array_release.
+/// Creates the sensors of the guide stars, in the config's order. The config must have passed
+/// bb_ao_check. Errors: BB_MEMORY. Release with bb_sensor_array_release.
 BB_CHECKED bb_status bb_sensor_array_create_guides(const bb_ao_config *config,
                                                    const bb_atmosphere *atmosphere,
                                                    bb_sensor_array *out);
 
-/// The truth sensor of one target: one natural star at infinity in the target's direction.
+/// Creates the truth sensor of one target: one natural star at infinity in the target's direction.
 /// Errors: BB_MEMORY, BB_INVALID (no such target).
 BB_CHECKED bb_status bb_sensor_array_create_truth(const bb_ao_config *config, bb_index target,
                                                   const bb_atmosphere *atmosphere,
                                                   bb_sensor_array *out);
 
-/// Whether the slopes of a sensor are averaged gradients.
+/// Returns whether the slopes of a sensor are averaged gradients.
 bool bb_sensor_averages(const bb_sensor *sensor);
 
 /// Displaces the footprints of all sensors on every layer by `drift_m` [layers][2]: equivalent to
@@ -166,9 +166,9 @@ typedef struct bb_tilt_vectors {
     double *variance; ///< [columns], arcsec^2
 } bb_tilt_vectors;
 
-/// With the variances of the config, or infinite ones: the tilts of all laser stars are unknown.
-/// Stars of variance 0 have no columns, except with infinite variances. Errors: BB_MEMORY. Release
-/// with bb_tilt_vectors_release.
+/// Creates the tilts with the variances of the config, or with infinite ones: the tilts of all
+/// laser stars are then unknown. Stars of variance 0 have no columns, except with infinite
+/// variances. Errors: BB_MEMORY. Release with bb_tilt_vectors_release.
 BB_CHECKED bb_status bb_tilt_vectors_create(const bb_sensor_array *array, bool infinite,
                                             bb_tilt_vectors *out);
 void bb_tilt_vectors_release(bb_tilt_vectors *tilts);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/ao/subapertures.h"
 
-// Twice the centre's distance from the axis, in lenslets.
+// Returns twice the centre's distance from the axis, in lenslets.
 static bb_index doubled(bb_index k, bb_index lenslets)
 {
     return 2 * k - lenslets + 1;

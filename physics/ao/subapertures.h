@@ -13,10 +13,10 @@
 
 #include <stdbool.h>
 
-/// Whether lenslet (column, row) is a valid subaperture; false off the grid.
+/// Returns whether lenslet (column, row) is a valid subaperture; false off the grid.
 bool bb_subapertures_valid(bb_index column, bb_index row, bb_index lenslets, const bb_pupil *pupil);
 
-/// Number of valid subapertures; 0 for lenslets < 1.
+/// Counts the valid subapertures; 0 for lenslets < 1.
 bb_index bb_subapertures_count(bb_index lenslets, const bb_pupil *pupil);
 
 /// Writes lenslet column and row, 0 <= k < lenslets, to [bb_subapertures_count(...)] each.

@@ -15,14 +15,14 @@
 const bb_deformable_mirror *bb_target_commands_mirror(const bb_tomography *tomography,
                                                       bb_index target);
 
-/// M = Dx R into `commands` [actuators][n] for r [m][n], by the tomography's projection if it has
-/// one. Errors: BB_MEMORY, the projection's.
+/// Computes M = Dx R into `commands` [actuators][n] for r [m][n], by the tomography's projection if
+/// it has one. Errors: BB_MEMORY, the projection's.
 BB_CHECKED bb_status bb_target_commands_project(const bb_tomography *tomography, bb_index target,
                                                 bb_index n, const double *r, const void *resident,
                                                 double *commands);
 
-/// Dx Ctt Dx^T, `out` [actuators][actuators], V^2, and the diagonal of Ctt [m]; NULL: omitted.
-/// Errors: BB_MEMORY, the source's, the projection's.
+/// Computes Dx Ctt Dx^T, `out` [actuators][actuators], V^2, and the diagonal of Ctt [m]; NULL:
+/// omitted. Errors: BB_MEMORY, the source's, the projection's.
 BB_CHECKED bb_status bb_target_commands_truth(const bb_tomography *tomography, bb_index target,
                                               double *out, double *variances);
 

@@ -217,7 +217,7 @@ bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt, doubl
     bb_atmosphere atmosphere = {0};
     bb_sensor_array guides = {0};
     bb_sensor_array *truth = NULL; // [target_count]
-    double slopes = 0.0;           // of all targets
+    double slopes = 0.0;           // truth slopes of all targets
     double corrected = 0.0;        // of those with a weight
     BB_TRY(BB_ZEROED(config->target_count, &truth));
     BB_TRY(
@@ -320,7 +320,7 @@ typedef struct rating {
     double *correlation;  // [N][N] for the current wavelength, with the error terms
     double *alone;        // [N][N] without them
     bb_pair_strehl pairs; // for a score by pairs
-    bb_pair_strehl whole; // the whole residual without the error terms, likewise
+    bb_pair_strehl whole; // the whole residual, for a score by pairs, without the error terms
     bool valid;
 } rating;
 
@@ -344,7 +344,7 @@ static void add_terms(rating *work)
     subtract_terms(work);
 }
 
-// Square root of a variance; NaN if it is not finite or negative.
+// Returns the square root of a variance; NaN if it is not finite or negative.
 static double root_of(double variance, bb_outcome *outcome)
 {
     if (!isfinite(variance)) {
@@ -370,7 +370,7 @@ static bb_index step_of(const rating *work)
                                bb_point_spread_layout(spread)->pixels_per_lenslet);
 }
 
-// The whole residual by pairs, without the terms added by subtract_terms.
+// Sums the pairs of the whole residual, without the terms added by subtract_terms.
 static bb_status survey_whole(rating *work, const double *voltages, bb_index wavelength_count,
                               const double *wavelengths_m, bb_tomography_score *score,
                               bb_outcome *outcome)
@@ -423,7 +423,7 @@ done:
     return status;
 }
 
-// The pairs of the correctable residual.
+// Sums the pairs of the correctable residual.
 static bb_status survey_pairs(rating *work, const double *voltages, bb_index wavelength_count,
                               const double *wavelengths_m)
 {

@@ -28,11 +28,12 @@ typedef enum bb_lgs_tilt {
 
 /// Large fp64 products of host arrays, and sums, computed on another device.
 typedef struct bb_projection {
-    /// out [rows][rows] = A C A^T for the `weights` A [rows][columns] and a symmetric C
+    /// Computes out [rows][rows] = A C A^T for the `weights` A [rows][columns] and a symmetric C
     /// [columns][columns].
     bb_status (*congruence)(void *context, bb_index rows, bb_index columns, const double *weights,
                             const double *symmetric, double *out);
-    /// `rows` rows of a product; `resident` is its b if it is in the device's memory, else NULL.
+    /// Computes `rows` rows of a product; `resident` is its b if it is in the device's memory, else
+    /// NULL.
     bb_status (*multiply)(void *context, bb_index rows, const bb_row_product *product,
                           const void *resident);
     bb_pair_summing sum_pairs; ///< for a field (score/pair_strehl.h)
@@ -49,7 +50,7 @@ typedef struct bb_tomography_target {
     const bb_matrix_source *ctm; ///< m x n, arcsec^2
     const bb_matrix_source *ctt; ///< m x m, arcsec^2, noiseless
     bb_point_spread *spread;     ///< shared by targets with equal lenslets
-    double *terms;               ///< [N][N] of error_terms.h, shared likewise; NULL: none
+    double *terms;               ///< [N][N] of error_terms.h, shared by those targets; NULL: none
     bool owns_spread;            ///< and the terms, and `corrected`
 } bb_tomography_target;
 
@@ -65,8 +66,8 @@ typedef struct bb_tomography {
     double shake_arcsec;              ///< vibration of the telescope, not included in Cmm
     bb_index target_count;
     bb_tomography_target *targets;   ///< [target_count]
-    bb_mirror_commands *commands;    ///< of mirrors that correct together; NULL: one per target
-    const bb_projection *projection; ///< for large products, borrowed; NULL: on the host
+    bb_mirror_commands *commands;    ///< commands of mirrors that correct together; NULL: none
+    const bb_projection *projection; ///< device for large products, borrowed; NULL: on the host
 } bb_tomography;
 
 /// Creates all members from a checked configuration (bb_ao_check), which must outlive it. Errors:
@@ -82,8 +83,8 @@ BB_CHECKED bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt 
 
 /// Quantity described by a residual covariance.
 typedef enum bb_residual_kind {
-    BB_RESIDUAL_SLOPES,   ///< of a truth sensor, [m][m], arcsec^2
-    BB_RESIDUAL_COMMANDS, ///< of the target's mirror, [actuators][actuators], V^2
+    BB_RESIDUAL_SLOPES,   ///< slopes of a truth sensor, [m][m], arcsec^2
+    BB_RESIDUAL_COMMANDS, ///< commands of the target's mirror, [actuators][actuators], V^2
 } bb_residual_kind;
 
 /// Adds to a residual covariance `cee` of target `target` the residual of a common tilt of
@@ -94,8 +95,8 @@ BB_CHECKED bb_status bb_tomography_shake(const bb_tomography *tomography, bb_ind
                                          bb_residual_kind kind, double rms_arcsec,
                                          const double *estimated, double *cee);
 
-/// Cvv = Dx Cee Dx^T of a residual of a target's slopes, by the tomography's projection if it has
-/// one: `voltages` [actuators][actuators], V^2. Errors: BB_MEMORY, the projection's.
+/// Computes Cvv = Dx Cee Dx^T of a residual of a target's slopes, by the tomography's projection if
+/// it has one: `voltages` [actuators][actuators], V^2. Errors: BB_MEMORY, the projection's.
 BB_CHECKED bb_status bb_tomography_project(const bb_tomography *tomography, bb_index target,
                                            const double *cee, double *voltages);
 

@@ -33,7 +33,8 @@ bb_need bb_unknown_modes_need(bb_index rows, bb_index columns)
     return (bb_need){.host_bytes = sizeof(double) * ((double)rows + 1.0) * (double)columns};
 }
 
-// At the end of a slope along an axis; the mean along its edge by Simpson's rule, exact for cubics.
+// Evaluates an aberration at the end of a slope along an axis; the mean along its edge by Simpson's
+// rule, exact for cubics.
 static double at_end(const bb_sensor *sensor, int axis, bb_index end, int mode)
 {
     const bb_index noll = FIRST_NOLL + mode;
@@ -66,7 +67,7 @@ static void fill_tilts(const bb_sensor *sensor, bb_index column, bb_unknown_mode
     }
 }
 
-// Slopes per metre of height, along the axes of the grid.
+// Computes slopes per metre of height, along the axes of the grid.
 static void fill_focus(const bb_sensor *sensor, double airmass, bb_index column,
                        bb_unknown_modes *modes)
 {
@@ -84,7 +85,7 @@ static void fill_focus(const bb_sensor *sensor, double airmass, bb_index column,
     }
 }
 
-// Slopes of aberrations of a nanometre rms each.
+// Computes slopes of aberrations of a nanometre rms each.
 static void fill_aberrations(const bb_sensor *sensor, bb_index column, bb_unknown_modes *modes)
 {
     const double scale = 1e-9 * BB_ARCSEC_PER_RADIAN / sensor->size_m;

@@ -20,9 +20,9 @@ enum { BB_REFERENCE_MODES = 7 }; ///< focus, two of astigmatism, of coma and of 
 
 /// Variances; a variance of 0 gives no modes.
 typedef struct bb_unknown_modes_config {
-    double tilt_arcsec2;     ///< of each tilt of every star with a known tilt
-    double sodium_height_m2; ///< of the height of the sodium layer, at zenith
-    double reference_nm2;    ///< of the rms wavefront of each aberration of every sensor
+    double tilt_arcsec2;     ///< variance of each tilt of every star with a known tilt
+    double sodium_height_m2; ///< variance of the height of the sodium layer, at zenith
+    double reference_nm2;    ///< variance of the rms wavefront of each aberration of every sensor
 } bb_unknown_modes_config;
 
 /// Zero-initialise; release with bb_unknown_modes_release.
@@ -33,7 +33,7 @@ typedef struct bb_unknown_modes {
     double *variances; ///< [columns], arcsec^2, m^2 and nm^2
 } bb_unknown_modes;
 
-/// Number of these modes.
+/// Returns the number of these modes.
 bb_index bb_unknown_modes_count(const bb_sensor_array *array,
                                 const bb_unknown_modes_config *config);
 

@@ -15,8 +15,8 @@
 
 typedef struct bb_cycles {
     bb_index scored;  ///< pixels with a truth, in a part
-    bb_index missing; ///< of these, without a finite phase
-    bb_index wrong;   ///< of these, with another k than their part, or without a phase
+    bb_index missing; ///< pixels of these without a finite phase
+    bb_index wrong;   ///< pixels of these with another k than their part, or without a phase
 } bb_cycles;
 
 /// Counts for one part of the pupil.

@@ -199,7 +199,8 @@ done:
     return status;
 }
 
-// Rows of the pseudo-inverse of [1, cos, sin], by Cramer's rule on the columns without their means.
+// Computes the rows of the pseudo-inverse of [1, cos, sin], by Cramer's rule on the columns without
+// their means.
 void bb_detection_weights(bb_index count, const double *steps_rad, double *cosines, double *sines)
 {
     normal sums;
@@ -210,7 +211,7 @@ void bb_detection_weights(bb_index count, const double *steps_rad, double *cosin
     }
 }
 
-// A pixel's intensities are `stride` apart. Returns the modulation.
+// Detects the phase of a pixel whose intensities are `stride` apart. Returns the modulation.
 static double by_steps(const detection_work *work, const double *pixel, bb_index stride,
                        double *phase)
 {

@@ -32,7 +32,7 @@
 // the phase within a window is smoothed; within half a window of an edge of the data the window is
 // one-sided, and the phase is that of a point further in.
 
-/// Weights [px] of the window.
+/// Computes the weights [px] of the window.
 void bb_detection_carrier_window(bb_index px, double *weights);
 
 /// The phase [rows][columns] of one frame in (-pi, pi], NaN where the frame is, or where the
@@ -50,13 +50,14 @@ enum { BB_DETECTION_FRAMES = 16 }; ///< maximum number of frames
 /// without the mean over 1e-6 steps^2; steps that divide 2 pi have 1/4). Errors: BB_INVALID.
 BB_CHECKED bb_status bb_detection_steps_check(bb_index steps, const double *steps_rad);
 
-/// x - 2 pi rint(x / (2 pi)) in (-pi, pi]; NaN stays.
+/// Returns x - 2 pi rint(x / (2 pi)) in (-pi, pi]; NaN stays.
 double bb_detection_wrap(double x);
 
 /// Wraps `count` phases, as the algorithm none does; `wrapped` may be `phase`.
 void bb_detection_wrap_all(bb_index count, const double *phase, double *wrapped);
 
-/// Weights of N frames at `steps_rad`: sum_n cosines[n] I_n is a1, sum_n sines[n] I_n a2.
+/// Computes the weights of N frames at `steps_rad`: sum_n cosines[n] I_n is a1, sum_n sines[n] I_n
+/// a2.
 void bb_detection_weights(bb_index count, const double *steps_rad, double *cosines, double *sines);
 
 /// The phase of frames from bb_frames_create (quantised or not) by the configuration's algorithm:

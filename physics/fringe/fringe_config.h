@@ -37,8 +37,8 @@ typedef struct bb_freeform_config {
 typedef struct bb_spectrum_config {
     double rms_nm; ///< 0: none
     double exponent;
-    double low_cycles;  ///< across the pupil's diameter
-    double high_cycles; ///< across the pupil's diameter
+    double low_cycles;  ///< lower cutoff across the pupil's diameter
+    double high_cycles; ///< upper cutoff across the pupil's diameter
 } bb_spectrum_config;
 
 /// Keys of `surface.tilt_fringes:`: fringes across the array.
@@ -91,7 +91,7 @@ typedef enum bb_fringe_pupil_kind {
 typedef struct bb_spider_config {
     bb_index count;
     double width_px;
-    double angle_deg; ///< of the first, from x towards y
+    double angle_deg; ///< angle of the first vane, from x towards y
 } bb_spider_config;
 
 /// Keys of `pupil.gaps:`, bars along y that split the array into equal parts.
@@ -109,8 +109,8 @@ typedef struct bb_hole_config {
 /// Keys of `pupil:`.
 typedef struct bb_fringe_pupil_config {
     int kind;           ///< bb_fringe_pupil_kind
-    double diameter;    ///< over the array's shorter side
-    double obstruction; ///< of an annulus, over the diameter
+    double diameter;    ///< diameter over the array's shorter side
+    double obstruction; ///< obstruction of an annulus, over the diameter
     bb_spider_config spiders;
     bb_gap_config gaps;
     bb_hole_config holes;
@@ -122,7 +122,7 @@ typedef struct bb_fringe_camera_config {
     bb_index bits; ///< BB_INTEGER_UNSET: not quantised
     double noise;  ///< standard deviation over full scale, per pixel and frame
     double contrast;
-    double mean;          ///< over full scale
+    double mean;          ///< mean intensity over full scale
     double vibration_rad; ///< standard deviation of each frame's common phase error
 } bb_fringe_camera_config;
 
@@ -136,7 +136,7 @@ typedef enum bb_detection_algorithm {
 /// Keys of `detection.carrier:`.
 typedef struct bb_fringe_carrier_config {
     double x, y;        ///< cycles per pixel
-    bb_index window_px; ///< across the window, odd
+    bb_index window_px; ///< pixels across the window, odd
 } bb_fringe_carrier_config;
 
 /// Keys of `detection:`.
@@ -144,7 +144,7 @@ typedef struct bb_fringe_detection_config {
     int algorithm; ///< bb_detection_algorithm
     bb_index steps;
     double step_rad;         ///< NaN: 2 pi / steps; for carre pi / 2
-    double step_error;       ///< relative: the mirror moves step_rad (1 + step_error)
+    double step_error;       ///< relative error: the mirror moves step_rad (1 + step_error)
     double least_modulation; ///< amplitude of the fringes over full scale
     bb_fringe_carrier_config carrier;
 } bb_fringe_detection_config;
@@ -168,16 +168,16 @@ extern const bb_schema bb_fringe_detection_schema;
 /// Schema of bb_fringe_config, with the others as its groups.
 extern const bb_schema bb_fringe_schema;
 
-/// Radians of phase per nanometre of height: 2 pi / (wavelength_nm waves_per_fringe).
+/// Returns radians of phase per nanometre of height: 2 pi / (wavelength_nm waves_per_fringe).
 double bb_fringe_config_rad_per_nm(const bb_fringe_config *config);
 
-/// Radius in pixels of the pupil's disc, also that of Zernike polynomials.
+/// Returns the radius in pixels of the pupil's disc, also that of Zernike polynomials.
 double bb_fringe_config_radius_px(const bb_fringe_config *config);
 
-/// Nominal step of the mirror assumed by detection, in rad.
+/// Returns the nominal step of the mirror assumed by detection, in rad.
 double bb_fringe_config_step_rad(const bb_fringe_detection_config *detection);
 
-/// Frames per phase map: `steps`, 1 for a carrier.
+/// Returns the number of frames per phase map: `steps`, 1 for a carrier.
 bb_index bb_fringe_config_frames(const bb_fringe_detection_config *detection);
 
 /// Checks the rules across keys: an obstruction only for an annulus, keys that fit the kind of

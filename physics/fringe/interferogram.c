@@ -56,7 +56,7 @@ static void draw_row(const frame_work *work, bb_index step, bb_index row, const 
     }
 }
 
-// Phase of the carrier at a pixel.
+// Returns the phase of the carrier at a pixel.
 static double carrier_phase(const bb_fringe_detection_config *detection, bb_index column,
                             bb_index row)
 {

@@ -11,8 +11,8 @@
 
 enum { ROWS_OF_A_TASK = 16, TRIES = 100 };
 
-// Whether the four pixels around a corner are in the pupil; the corner is that of pixel (column,
-// row) towards greater x and y.
+// Returns whether the four pixels around a corner are in the pupil; the corner is that of pixel
+// (column, row) towards greater x and y.
 static bool holds_corner(const bb_scene *scene, bb_index column, bb_index row)
 {
     const unsigned char *pixel = scene->mask + row * scene->columns + column;
@@ -20,7 +20,8 @@ static bool holds_corner(const bb_scene *scene, bb_index column, bb_index row)
            pixel[scene->columns + 1] != 0;
 }
 
-// Position of the first of a pair, such that both are at corners within the axis.
+// Returns the position of the first vortex of a pair, such that both are at corners within the
+// axis.
 static bb_index place_of(double uniform, bb_index pixels, bb_index offset)
 {
     const bb_index reach = offset < 0 ? -offset : offset;
@@ -70,7 +71,7 @@ typedef struct phase_work {
     bb_index draw;
 } phase_work;
 
-// arg((z - z1) conj(z - z2)): the phase of a pair.
+// Computes arg((z - z1) conj(z - z2)), the phase of a pair.
 static double vortex_phase(const bb_vortex_pair *pair, double x, double y)
 {
     const double ax = x - pair->plus_x;

@@ -171,7 +171,7 @@ bool bb_surface_has_waves(const bb_fringe_config *config)
         const double y = (double)l / (double)config->size.rows;
         const double x = sqrt(fmax(0.0, least * least - y * y));
         const bb_index first = (bb_index)floor(fmin(x, 1.0) * (double)config->size.columns);
-        // The first at or above the lower cutoff, allowing for rounding.
+        // Looks for the first wave at or above the lower cutoff, allowing for rounding.
         for (bb_index k = first; k <= first + 2; ++k) {
             if (wave_cycles(config, k, l) > 0.0) {
                 return true;
@@ -198,8 +198,8 @@ static double complex wave(const field *f, bb_index k, bb_index l)
     return amplitude * (pair[0] + pair[1] * I) * (cos(turn) + sin(turn) * I);
 }
 
-// Half a spectrum, as a complex-to-real transform requires. Waves along y are paired with their
-// conjugates.
+// Draws half a spectrum, as a complex-to-real transform requires. Waves along y are paired with
+// their conjugates.
 static bb_status task_waves(void *context, bb_index begin, bb_index end)
 {
     field *f = context;
@@ -306,7 +306,7 @@ static bb_index highest_term(const bb_list *zernike)
     return highest;
 }
 
-// Deterministic contributions, into `height`.
+// Adds the deterministic contributions to `height`.
 static bb_status draw_shape(field *f)
 {
     bb_status status = BB_OK;

@@ -18,15 +18,15 @@
 
 #include <stdint.h>
 
-/// Whether any wave of the array is between the cutoffs of the spectrum.
+/// Returns whether any wave of the array is between the cutoffs of the spectrum.
 bool bb_surface_has_waves(const bb_fringe_config *config);
 
 /// Memory and time of bb_surface_draw without its arguments.
 bb_need bb_surface_need(const bb_fringe_config *config);
 
-/// Heights in nm into `height` [rows][columns], for every pixel, also outside the pupil. `pupil`
-/// [rows][columns] is 1 where the rms is computed; if it is 1 nowhere, random parts are 0. The same
-/// bits at any number of threads. Errors: BB_MEMORY.
+/// Computes heights in nm into `height` [rows][columns], for every pixel, also outside the pupil.
+/// `pupil` [rows][columns] is 1 where the rms is computed; if it is 1 nowhere, random parts are 0.
+/// The same bits at any number of threads. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_surface_draw(const bb_fringe_config *config, uint64_t seed,
                                      const unsigned char *pupil, double *height);
 

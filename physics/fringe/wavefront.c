@@ -24,7 +24,7 @@ static void add(long_sum *sum, double value)
     ++sum->count;
 }
 
-// Phase of a pixel, minus the truth if given.
+// Returns the phase of a pixel, minus the truth if given.
 static double value_at(const double *phase, const double *truth, bb_index i)
 {
     return truth == NULL ? phase[i] : phase[i] - truth[i];
@@ -150,7 +150,7 @@ done:
     return status;
 }
 
-// Sums the blocks into the first one, per pixel; returns the pixels.
+// Sums the blocks into the first one, per pixel; returns the number of pixels.
 static bb_index sum_blocks(fit *f)
 {
     const bb_index square = f->terms * f->terms;
@@ -173,7 +173,7 @@ static bb_index sum_blocks(fit *f)
     return pixels;
 }
 
-// Solves in place; NULL, or the reason why the pixels do not determine the polynomials.
+// Solves in place. Returns NULL, or the reason why the pixels do not determine the polynomials.
 static const char *solve(fit *f, bb_index pixels)
 {
     const lapack_int terms = (lapack_int)f->terms;

@@ -11,9 +11,9 @@
 
 typedef struct bb_wavefront {
     double rms_nm;    ///< each part without its mean; NaN without pixels
-    double pv_nm;     ///< maximum minus minimum, likewise
+    double pv_nm;     ///< maximum minus minimum; NaN without pixels
     bb_index pixels;  ///< number of measured pixels
-    bb_index missing; ///< with a truth, in a part, but without a finite phase
+    bb_index missing; ///< pixels with a truth, in a part, but without a finite phase
 } bb_wavefront;
 
 /// Measures `phase` minus `truth` over `pixels`, in rad, where both are finite; `truth` NULL: the

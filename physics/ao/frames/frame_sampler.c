@@ -40,8 +40,7 @@ static void lenslet_of(const bb_sensor *sensor, bb_index i, bb_index indices[2])
     indices[BB_AXIS_Y] = sensor->site[i] / (2 * sensor->lenslets - 1);
 }
 
-// Computes the centre and extent of a subaperture's image along an axis, from the ends of its
-// slope.
+// Computes centre and extent of a subaperture's image along an axis, from the ends of its slope.
 static void measure(const bb_sensor *sensor, bb_index layer, int axis, bb_index i, double *middle,
                     double *width, double *side)
 {

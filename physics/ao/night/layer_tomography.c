@@ -54,7 +54,7 @@ static bb_status add_sources(const layer_mixture *mixture, bb_index row, bb_inde
                              bb_view out)
 {
     bb_status status = BB_OK;
-    double *block = NULL; // of one layer
+    double *block = NULL; // covariance of one layer
     BB_TRY(BB_ALLOCATE(out.shape[0] * out.shape[1], &block));
     const bb_view view = bb_view_matrix(block, out.shape[0], out.shape[1]);
     for (bb_index l = 0; l < mixture->layer_count; ++l) {
@@ -331,7 +331,7 @@ done:
     return status;
 }
 
-// The target whose point spread is shared by a target.
+// Finds the target whose point spread is shared by a target.
 static bb_index owner_of(const bb_tomography *base, bb_index target)
 {
     bb_index owner = 0;

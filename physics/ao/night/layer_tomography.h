@@ -16,9 +16,9 @@
 
 typedef struct bb_layer_tomography bb_layer_tomography;
 
-/// For the layers of a series and the first `target_count` targets of `problem`, which was created
-/// from `config`; all are borrowed. `held_bytes` is BB_LAYER_TOMOGRAPHY_HELD_BYTES except in tests.
-/// Errors: BB_MEMORY, BB_INTERNAL.
+/// Creates the problem for the layers of a series and the first `target_count` targets of
+/// `problem`, which was created from `config`; all are borrowed. `held_bytes` is
+/// BB_LAYER_TOMOGRAPHY_HELD_BYTES except in tests. Errors: BB_MEMORY, BB_INTERNAL.
 BB_CHECKED bb_status bb_layer_tomography_create(const bb_ao_config *config, bb_lgs_tilt tilt,
                                                 const bb_tomography *problem, bb_index target_count,
                                                 const bb_profile_series *series, double held_bytes,
@@ -26,17 +26,18 @@ BB_CHECKED bb_status bb_layer_tomography_create(const bb_ao_config *config, bb_l
 void bb_layer_tomography_destroy(bb_layer_tomography **layers);
 
 /// Sets strengths [layers], at zenith, in everything that bb_layer_tomography_problem returns. With
-/// winds [layers] the error terms of the score are updated too; NULL leaves them unchanged, for
-/// problems that are solved and not scored. Errors: BB_MEMORY.
+/// winds [layers] the score's error terms are updated too; NULL leaves them unchanged, for problems
+/// that are solved and not scored. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_layer_tomography_set(bb_layer_tomography *layers, const double *strength,
                                              const double *wind);
 
-/// The problem with the current strengths; the next set changes it in place. Its atmosphere has the
-/// study's outer scale, whatever the layers have. Owner: `layers`; scores may attach a projection.
+/// Returns the problem with the current strengths; the next set changes it in place. Its atmosphere
+/// has the study's outer scale, whatever the layers have. Owner: `layers`; scores may attach a
+/// projection.
 bb_tomography *bb_layer_tomography_problem(bb_layer_tomography *layers);
 
-/// Bytes of the covariances of that many layers as matrices: n measurements, `rows` truth slopes of
-/// all targets and the sum of their squares.
+/// Returns the bytes of the covariances of that many layers as matrices: n measurements, `rows`
+/// truth slopes of all targets and the sum of their squares.
 double bb_layer_tomography_bytes(double layers, double n, double rows, double squared_rows);
 
 /// Memory and time of creating it, and of the result alone (`held`); `filling` one fill of all of

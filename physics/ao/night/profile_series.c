@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-// An address: the layer, a flag for values between steps, and the step or the microsecond.
+// Bits of an address: the layer, a flag for values between steps, and the step or the microsecond.
 enum { LAYER_BIT = 44, BRIDGE_BIT = 43 };
 
 static uint64_t step_address(bb_index layer, bb_index step)
@@ -27,7 +27,7 @@ static int order(double a, double b)
     return (a > b) - (a < b);
 }
 
-// By layer, then by time.
+// Orders rows by layer, then by time.
 static int compare(const void *first, const void *second)
 {
     const bb_profile_row *a = first;
@@ -172,7 +172,7 @@ done:
     return status;
 }
 
-// ln of the factor of a layer.
+// Returns ln of the factor of a layer.
 static double log_factor(const bb_profile_series *series, bb_index layer, double time_s)
 {
     const double steps = fmin(fmax(0.0, time_s / series->step_s), (double)series->step_count);

@@ -43,15 +43,15 @@ typedef struct bb_profile_series {
     double *time_s;                          ///< [times] of the rows, ascending
     double *strength;                        ///< [times][layers]
     double *wind;                            ///< [times][layers], m/s
-    double deviation, correlation_s, step_s; ///< of a walk
+    double deviation, correlation_s, step_s; ///< deviation, correlation time and step of a walk
     bb_index step_count;                     ///< index of its last step
     uint64_t seed;
     double *walk; ///< [step_count + 1][layers], NULL: none
 } bb_profile_series;
 
-/// The layers and times of rows in any order. A wind unknown at a time is taken from the nearest
-/// earlier time, else the nearest later one, with a known wind. Errors: BB_MEMORY, BB_INVALID (no
-/// row, two rows of one layer and time).
+/// Collects the layers and times of rows in any order. A wind unknown at a time is taken from the
+/// nearest earlier time, else the nearest later one, with a known wind. Errors: BB_MEMORY,
+/// BB_INVALID (no row, two rows of one layer and time).
 BB_CHECKED bb_status bb_profile_series_create(const bb_profile_row *rows, bb_index count,
                                               bb_profile_series *out);
 void bb_profile_series_release(bb_profile_series *series);

@@ -27,7 +27,7 @@ double bb_error_terms_fitting_coefficient(void)
     return 2.0 * BB_PI * BB_SPECTRUM * 0.6 * pow(2.0, 5.0 / 3.0);
 }
 
-// Wal(f) d^(-11/3) r0^(5/3) at a frequency in units of 1 / d.
+// Computes Wal(f) d^(-11/3) r0^(5/3) at a frequency in units of 1 / d.
 static double aliased_spectrum(double fx, double fy)
 {
     double sum = 0.0;
@@ -237,7 +237,8 @@ done:
     return status;
 }
 
-// A row of N: the variance of a slope and its covariance with the other slope of its subaperture.
+// Computes a row of N: the variance of a slope and its covariance with the other slope of its
+// subaperture.
 static bb_status add_row(const bb_tomography *tomography, const bb_sensor *sensor, bb_index row,
                          bb_triplets *list)
 {
@@ -300,7 +301,8 @@ static void fill_tilt(const bb_sensor_array *array, int axis, double *slopes)
     }
 }
 
-// Exact estimate of a tilt along an axis: slopes of the truth sensor, or commands of the mirror.
+// Computes the exact estimate of a tilt along an axis: slopes of the truth sensor, or commands of
+// the mirror.
 static bb_status fill_exact(const bb_sensor_array *truth, const bb_deformable_mirror *mirror,
                             int axis, double *out)
 {

@@ -39,13 +39,13 @@ typedef struct bb_displacement_grid {
     double pixel_m;
 } bb_displacement_grid;
 
-/// Whether a configuration enables any of them; false for NULL.
+/// Returns whether a configuration enables any error term; false for NULL.
 bool bb_error_terms_wanted(const bb_error_terms_config *config);
 
-/// Half the sum of the structure functions, `half` [pixels][pixels], m^2, to be subtracted from the
-/// covariance of the residual wavefront. `pitch_m` is that of actuators and lenslets; `corrected`
-/// is Dlow of that pitch, used for the lag, without coefficients if the fitting error is off.
-/// Errors: BB_MEMORY.
+/// Computes half the sum of the structure functions, `half` [pixels][pixels], m^2, to be subtracted
+/// from the covariance of the residual wavefront. `pitch_m` is that of actuators and lenslets;
+/// `corrected` is Dlow of that pitch, used for the lag, without coefficients if the fitting error
+/// is off. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_error_terms_create(const bb_error_terms_config *config,
                                            const bb_atmosphere *atmosphere,
                                            bb_structure_table corrected, double pitch_m,
@@ -55,13 +55,14 @@ BB_CHECKED bb_status bb_error_terms_create(const bb_error_terms_config *config,
 bb_need bb_error_terms_need(const bb_error_terms_config *config, double pitch_m,
                             bb_displacement_grid grid);
 
-/// Variance of Kolmogorov's turbulence beyond the cutoff over (d / r0)^(5/3), rad^2: 0.2740.
+/// Returns the variance of Kolmogorov's turbulence beyond the cutoff over (d / r0)^(5/3), rad^2:
+/// 0.2740.
 double bb_error_terms_fitting_coefficient(void);
 
-/// Variance of the aliased turbulence over (d / r0)^(5/3), rad^2: about 0.08.
+/// Returns the variance of the aliased turbulence over (d / r0)^(5/3), rad^2: about 0.08.
 double bb_error_terms_aliasing_coefficient(void);
 
-/// Dlag / 2 of a layer with r0 = 1 m, rad^2, `drift_m` = v tau.
+/// Returns Dlag / 2 of a layer with r0 = 1 m, rad^2, `drift_m` = v tau.
 double bb_error_terms_lag(bb_structure_table structure, double drift_m, double r_m);
 
 // Error budget of a residual: the individual error terms, and the measurement noise propagated by a
@@ -73,16 +74,17 @@ typedef struct bb_error_budget {
     double fitting, aliasing, lag;
 } bb_error_budget;
 
-/// The error terms in a target's direction. Errors: BB_MEMORY.
+/// Computes the error terms in a target's direction. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_error_budget_of_terms(const bb_error_terms_config *config,
                                               const struct bb_tomography *tomography,
                                               bb_index target, bb_error_budget *out);
 
-/// N [n][n] of the guide stars, arcsec^2: two entries per row. Errors: BB_MEMORY. Owner of `*out`:
-/// the caller.
+/// Computes N [n][n] of the guide stars, arcsec^2: two entries per row. Errors: BB_MEMORY. Owner of
+/// `*out`: the caller.
 BB_CHECKED bb_status bb_error_budget_noise(const struct bb_tomography *tomography, bb_csr *out);
 
-/// Standard deviation of a slope of a guide star, mean over its subapertures and axes, arcsec.
+/// Returns the standard deviation of a slope of a guide star, mean over its subapertures and axes,
+/// arcsec.
 double bb_error_budget_slope_noise(const struct bb_tomography *tomography, bb_index star);
 
 // Vibration: a tilt of the telescope by wind, common to every star and every target and absent from
@@ -94,8 +96,8 @@ double bb_error_budget_slope_noise(const struct bb_tomography *tomography, bb_in
 //
 // Rounding errors of R are largest where the covariance is small; a tilt may reveal them.
 
-/// R v for both axes, `out` [rows][2], for r [rows][n] of the measurements of `guides`. Rows run on
-/// all threads. Errors: BB_MEMORY.
+/// Computes R v for both axes, `out` [rows][2], for r [rows][n] of the measurements of `guides`.
+/// Rows run on all threads. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_error_terms_estimate_shake(const bb_sensor_array *guides, bb_index rows,
                                                    const double *r, double *out);
 

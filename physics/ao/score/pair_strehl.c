@@ -28,7 +28,7 @@ typedef struct pair_survey {
     double *variance;      // C_ii [edge][edge]
     double *sums;          // [tasks][wavelengths + 1][edge][2 edge - 1]; the first of P_i P_j
     double *covariances;   // [tasks] sum of P_i P_j C_ij
-    bb_index rows;         // of the comb per task
+    bb_index rows;         // rows of the comb per task
 } pair_survey;
 
 // Workspace of one thread.
@@ -46,8 +46,8 @@ static bb_index displacements(const bb_pair_strehl *pairs)
     return pairs->edge * (2 * pairs->edge - 1);
 }
 
-// Transmission of the square of `step` points around (i, j); for an even number half of the outer
-// ones.
+// Returns the transmission of the square of `step` points around (i, j); for an even number half of
+// the outer ones.
 static double find_weight(const bb_point_spread *spread, bb_index step, bb_index i, bb_index j)
 {
     const double *pupil = bb_point_spread_transmission(spread);
@@ -128,7 +128,7 @@ typedef struct influence_rows {
     double *out;
 } influence_rows;
 
-// Influences at the points of rows begin..end of the comb.
+// Computes the influences at the points of rows begin..end of the comb.
 static bb_status fill_influence(void *context, bb_index begin, bb_index end)
 {
     const influence_rows *work = context;
@@ -197,7 +197,7 @@ static void reach_row(const pair_survey *survey, bb_index j, scratch *work)
     }
 }
 
-// C [edge][edge] between the current row and row k of the comb, m^2.
+// Computes C [edge][edge] between the current row and row k of the comb, m^2.
 static void cross_shapes(const pair_survey *survey, bb_index k, scratch *work)
 {
     const int corners = (int)survey->mirror->lenslets + 1;
@@ -233,7 +233,7 @@ static void reach_point(const bb_pair_field *field, bb_index j, bb_index q, doub
     }
 }
 
-// F z [points of row j][points of row k], the points with light.
+// Computes F z [points of row j][points of row k], the points with light.
 static void twist_rows(const pair_survey *survey, bb_index j, bb_index k, scratch *work,
                        double *out)
 {
@@ -263,7 +263,8 @@ static void twist_rows(const pair_survey *survey, bb_index j, bb_index k, scratc
                 work->reached, corners, 0.0, out, columns);
 }
 
-// S minus the stationary part, [edge][edge] between rows j and k of the comb, at points with light.
+// Computes S minus the stationary part, [edge][edge] between rows j and k of the comb, at points
+// with light.
 static void cross_fields(const pair_survey *survey, bb_index j, bb_index k, scratch *work)
 {
     const bb_pair_field *field = survey->field;
@@ -288,7 +289,7 @@ static void cross_fields(const pair_survey *survey, bb_index j, bb_index k, scra
     }
 }
 
-// C between rows j and k of the comb; reach_row has been called for row j.
+// Computes C between rows j and k of the comb; reach_row has been called for row j.
 static void cross(const pair_survey *survey, bb_index j, bb_index k, scratch *work)
 {
     if (survey->field != NULL) {
@@ -355,7 +356,7 @@ static bool is_lit(const pair_survey *survey, bb_index row)
     return survey->comb->first[row + 1] > survey->comb->first[row];
 }
 
-// Pairs of rows begin..end of the comb with all rows up to and including themselves.
+// Sums the pairs of rows begin..end of the comb with all rows up to and including themselves.
 static bb_status sum_pairs(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
@@ -386,7 +387,8 @@ done:
     return status;
 }
 
-// The last rows first: they have the most pairs, so short tasks remain to balance the threads.
+// Processes the last rows first: they have the most pairs, so short tasks remain to balance the
+// threads.
 static bb_status sum_task(void *context, bb_index index)
 {
     const pair_survey *survey = context;

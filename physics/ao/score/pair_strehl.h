@@ -36,13 +36,13 @@ typedef struct bb_pair_comb {
     bb_index *column;   ///< [count]
 } bb_pair_comb;
 
-/// Errors: BB_MEMORY.
+/// Creates a comb. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_pair_comb_create(const bb_point_spread *spread, bb_index step,
                                          bb_pair_comb *out);
 void bb_pair_comb_release(bb_pair_comb *comb);
 
-/// F [count][actuators] of a mirror's shape on the comb's rows and columns, m per volt. Errors:
-/// BB_MEMORY. Owner of `*out`: the caller.
+/// Computes F [count][actuators] of a mirror's shape on the comb's rows and columns, m per volt.
+/// Errors: BB_MEMORY. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_pair_comb_influence(const bb_pair_comb *comb, const bb_mirror_shape *shape,
                                             double **out);
 
@@ -95,20 +95,20 @@ typedef struct bb_pair_strehl {
     const double *wavelengths_m; ///< [wavelength_count], borrowed
     double *attenuation; ///< g [wavelength_count][edge][2 edge - 1]: rows of dy >= 0, dx from
                          ///< 1 - edge up
-    double variance_m2;  ///< of the residual over the pupil, without its mean (piston)
+    double variance_m2;  ///< rms of the residual over the pupil, without its mean (piston)
 } bb_pair_strehl;
 
-/// Step of a comb that resolves the residual, in points of the grid: about 3 comb points per
-/// lenslet and at least 45 across the pupil, as far as the grid provides them. Strehl ratios are
-/// then within 1e-4 of those of all points.
+/// Returns the step of a comb that resolves the residual, in points of the grid: about 3 comb
+/// points per lenslet and at least 45 across the pupil, as far as the grid provides them. Strehl
+/// ratios are then within 1e-4 of those of all points.
 bb_index bb_pair_strehl_step(bb_index lenslets, bb_index pixels_per_lenslet);
 
-/// From `voltages` Cvv [actuators][actuators], V^2 (bb_point_spread_voltages). The comb uses every
-/// `step`-th point of the grid. NaN in, NaN out. Errors: BB_MEMORY.
+/// Sums the pairs from `voltages` Cvv [actuators][actuators], V^2 (bb_point_spread_voltages). The
+/// comb uses every `step`-th point of the grid. NaN in, NaN out. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_pair_strehl_create(const bb_point_spread *spread, const double *voltages,
                                            bb_index step, bb_index wavelength_count,
                                            const double *wavelengths_m, bb_pair_strehl *out);
-/// From a field on its comb. Errors: BB_MEMORY.
+/// Sums the pairs from a field on its comb. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_pair_strehl_create_field(const bb_point_spread *spread,
                                                  const bb_pair_field *field,
                                                  bb_index wavelength_count,

@@ -98,7 +98,7 @@ done:
     return status;
 }
 
-// Distance of pixel i from pixel 0 with wrap-around.
+// Returns the distance of pixel i from pixel 0 with wrap-around.
 static bb_index wrapped(bb_index i, bb_index pixels)
 {
     return i <= pixels / 2 ? i : i - pixels;
@@ -329,7 +329,7 @@ bb_need bb_point_spread_voltages_need(const bb_pupil *pupil, bb_index lenslets, 
                                 (BB_NEED_FP64_RATE * threads)};
 }
 
-// Mean of Cvv over ordered pairs of actuators of equal displacement.
+// State of the average of Cvv over ordered pairs of actuators of equal displacement.
 typedef struct averaging {
     const bb_point_spread *spread;
     const double *voltages;
@@ -440,7 +440,7 @@ done:
     return status;
 }
 
-// OTF of telescope and residual at pixel k.
+// Computes the OTF of telescope and residual at pixel k.
 static double transfer(const bb_point_spread *spread, const double *correlation, double wavenumber,
                        bb_index k)
 {
@@ -481,7 +481,7 @@ double bb_point_spread_variance(const bb_point_spread *spread, const double *hal
     return sum / spread->transfer_sum;
 }
 
-// Mean of exp(-2 pi i r a / lambda) over a box's width.
+// Computes the mean of exp(-2 pi i r a / lambda) over a box's width.
 static double box_factor(double displacement_m, double width_rad, double wavelength_m)
 {
     const double half = BB_PI * displacement_m * width_rad / wavelength_m;
@@ -570,7 +570,7 @@ done:
     return status;
 }
 
-// Intensity at `angle` off the axis relative to that on it.
+// Computes the intensity at `angle` off the axis relative to that on it.
 static double intensity(const rings *image, double wavelength_m, double angle)
 {
     double sum = 0.0;

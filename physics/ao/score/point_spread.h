@@ -25,10 +25,10 @@
 typedef struct bb_point_spread bb_point_spread;
 
 typedef struct bb_point_spread_grid {
-    bb_index pixels;             ///< N, along an edge
+    bb_index pixels;             ///< N, pixels along an edge
     bb_index pixels_per_lenslet; ///< km
-    double pixel_m;              ///< ud, in the pupil
-    bb_index pupil_points;       ///< along an edge of the pupil's square
+    double pixel_m;              ///< ud, size of a pixel in the pupil
+    bb_index pupil_points;       ///< pixels along an edge of the pupil's square
     bb_index pupil_pixels;       ///< transmitting pixels
     double pupil_power;          ///< sum of the squares of their transmissions
     double pupil_light;          ///< transmitted light, in pixels (bb_pupil_light)
@@ -50,31 +50,31 @@ void bb_point_spread_destroy(bb_point_spread **spread);
 bb_need bb_point_spread_need(const bb_pupil *pupil, bb_index lenslets);
 bb_need bb_point_spread_resident(const bb_pupil *pupil, bb_index lenslets);
 
-/// N and km for a number of lenslets, without creating anything.
+/// Computes N and km for a number of lenslets, without creating anything.
 bb_index bb_point_spread_pixels(bb_index lenslets);
 bb_index bb_point_spread_pixels_per_lenslet(bb_index lenslets);
 
 const bb_point_spread_grid *bb_point_spread_layout(const bb_point_spread *spread);
-/// The pupil on the grid's points, pupil_points x pupil_points, laid out as a mask (pupil.h); lives
-/// as long as the point spread.
+/// Returns the pupil on the grid's points, pupil_points x pupil_points, laid out as a mask
+/// (pupil.h). It lives as long as the point spread.
 const bb_matrix_source *bb_point_spread_pupil(const bb_point_spread *spread);
 
-/// The same transmissions, [pupil_points][pupil_points].
+/// Returns the same transmissions, [pupil_points][pupil_points].
 const double *bb_point_spread_transmission(const bb_point_spread *spread);
 
 const bb_deformable_mirror *bb_point_spread_mirror(const bb_point_spread *spread);
 
-/// Cvv = Dx Cee Dx^T, `voltages` [actuators][actuators], V^2. Errors: BB_MEMORY.
+/// Computes Cvv = Dx Cee Dx^T, `voltages` [actuators][actuators], V^2. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_point_spread_voltages(const bb_point_spread *spread, const double *cee,
                                               double *voltages);
 
 /// Memory and time of bb_point_spread_voltages without `cee`, with its result.
 bb_need bb_point_spread_voltages_need(const bb_pupil *pupil, bb_index lenslets, double threads);
 
-/// Covariance of the residual wavefront, assumed stationary. `voltages` Cvv [actuators][actuators];
-/// `correlation` [N][N], m^2, zero displacement at (0, 0); `rms_m` = sqrt(correlation(0)). A
-/// residual that is not finite, or whose variance is negative, sets `outcome` and gives NaN.
-/// Errors: BB_MEMORY.
+/// Computes the covariance of the residual wavefront, assumed stationary. `voltages` Cvv
+/// [actuators][actuators]; `correlation` [N][N], m^2, zero displacement at (0, 0); `rms_m` =
+/// sqrt(correlation(0)). A residual that is not finite, or whose variance is negative, sets
+/// `outcome` and gives NaN. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_point_spread_residual(const bb_point_spread *spread, const double *voltages,
                                               double *correlation, double *rms_m,
                                               bb_outcome *outcome);
@@ -83,12 +83,13 @@ BB_CHECKED bb_status bb_point_spread_residual(const bb_point_spread *spread, con
 /// without its mean (piston).
 double bb_point_spread_variance(const bb_point_spread *spread, const double *half);
 
-/// Full width at half maximum of the image averaged over directions, radians; NaN in, NaN out.
-/// Errors: BB_MEMORY.
+/// Computes the full width at half maximum of the image averaged over directions, radians; NaN in,
+/// NaN out. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_point_spread_width(const bb_point_spread *spread, const double *correlation,
                                            double wavelength_m, double *width_rad);
 
-/// Strehl ratio at a wavelength (m), from bb_point_spread_residual's correlation; NaN in, NaN out.
+/// Computes the Strehl ratio at a wavelength (m) from bb_point_spread_residual's correlation; NaN
+/// in, NaN out.
 double bb_point_spread_strehl(const bb_point_spread *spread, const double *correlation,
                               double wavelength_m);
 
@@ -105,9 +106,9 @@ double bb_point_spread_excess(const bb_point_spread *spread, const double *corre
 double bb_point_spread_ensquared(const bb_point_spread *spread, const double *correlation,
                                  double wavelength_m, double width_rad);
 
-/// Long-exposure point spread function `image` [N][N], 1 at the peak of the diffraction-limited
-/// one, the optical axis at pixel (N / 2, N / 2); a pixel is lambda / (N pixel_m) radians. Errors:
-/// BB_MEMORY.
+/// Computes the long-exposure point spread function `image` [N][N], 1 at the peak of the
+/// diffraction-limited one, the optical axis at pixel (N / 2, N / 2); a pixel is lambda / (N
+/// pixel_m) radians. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_point_spread_image(const bb_point_spread *spread, const double *correlation,
                                            double wavelength_m, double *image);
 

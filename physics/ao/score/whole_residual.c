@@ -37,7 +37,7 @@ struct bb_whole_residual {
     double *metric;         // [own][own]: mean of F^T F without piston, for its own mirror
     double *phase;          // <phi s> [points][n]; NULL: computed for each estimate, or on a device
     double *truth;      // Dx Ctt Dx^T [actuators][actuators]; NULL: mirrors that correct together
-    double *cross;      // B [actuators][n]; NULL likewise
+    double *cross;      // B [actuators][n]; NULL: mirrors that correct together
     double *stationary; // [edge][edge]
 };
 
@@ -184,7 +184,7 @@ done:
     return status;
 }
 
-// Half of D minus the error terms, which enter the exposure on the grid itself.
+// Computes half of D minus the error terms, which enter the exposure on the grid itself.
 static bb_status fill_stationary(bb_whole_residual *whole)
 {
     bb_status status = BB_OK;
@@ -215,7 +215,7 @@ done:
     return status;
 }
 
-// Rows of <phi s> from `first` on.
+// Computes rows of <phi s> from `first` on.
 static bb_status fill_phase(const bb_whole_residual *whole, bb_index first, bb_index count,
                             double *out)
 {
@@ -347,7 +347,7 @@ static bb_status close_rows(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// W = U - T + M B^T + B M^T, symmetric to the bit.
+// Computes W = U - T + M B^T + B M^T, symmetric to the bit.
 static bb_status find_commands(const bb_whole_residual *whole, const double *m,
                                const double *residual, double *w)
 {
@@ -365,7 +365,7 @@ done:
     return status;
 }
 
-// z = F W - 2 <phi s> M^T, in blocks of points.
+// Computes z = F W - 2 <phi s> M^T, in blocks of points.
 static bb_status compute_z(const bb_whole_residual *whole, const double *m, const double *w,
                            double *twisted)
 {
@@ -439,7 +439,7 @@ done:
     return status;
 }
 
-// Pseudo-inverse of the metric: modes that move nothing in the pupil are dropped.
+// Computes the pseudo-inverse of the metric: modes that move nothing in the pupil are dropped.
 static bb_status invert_metric(const bb_whole_residual *whole, double *out)
 {
     static const double least = 1e-8; // relative to the largest eigenvalue

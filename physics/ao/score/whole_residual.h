@@ -32,9 +32,10 @@ typedef struct bb_whole_look {
     const double (*drift_m)[2]; ///< [layers][2]; NULL: none
 } bb_whole_look;
 
-/// Towards a target of `tomography`, which it borrows. `looks` [look_count], at least one, are
-/// needed only during the call; with several, the slopes are a weighted sum, whose covariance with
-/// the truth is `ctm` (NULL: the target's). Errors: BB_MEMORY, the sources'.
+/// Creates the covariances towards a target of `tomography`, which is borrowed. `looks`
+/// [look_count], at least one, are needed only during the call; with several, the slopes are a
+/// weighted sum, whose covariance with the truth is `ctm` (NULL: the target's). Errors: BB_MEMORY,
+/// the sources'.
 BB_CHECKED bb_status bb_whole_residual_create(const bb_tomography *tomography, bb_index target,
                                               const bb_matrix_source *ctm, bb_index look_count,
                                               const bb_whole_look *looks, bb_whole_residual **out);
@@ -57,14 +58,14 @@ BB_CHECKED bb_status bb_whole_residual_project(const bb_whole_residual *whole, d
 
 /// Sizes of the covariances towards one target.
 typedef struct bb_whole_extent {
-    bb_index lenslets;             ///< of the truth sensor
-    double own;                    ///< actuators of the target's own mirror
-    double actuators;              ///< the same, or of all mirrors that correct together
-    double slopes;                 ///< m of the truth sensor
+    bb_index lenslets; ///< lenslets of the truth sensor
+    double own;        ///< actuators of the target's own mirror
+    double actuators;  ///< actuators of the own mirror, or of all mirrors that correct together
+    double slopes;     ///< m of the truth sensor
     const bb_sensor_array *guides; ///< borrowed
 } bb_whole_extent;
 
-/// Number of points with light of its comb, without the obstruction.
+/// Returns the number of points with light of its comb, without the obstruction.
 double bb_whole_residual_points(const bb_whole_extent *extent);
 
 /// Memory and time of creating the covariances, and of the result alone; memory and time of an
