@@ -29,7 +29,7 @@ typedef struct bb_noise {
     double scale; ///< scale of u_ij
 } bb_noise;
 
-/// Sets the parameters of the symmetric matrix.
+/// Parameters of the symmetric matrix: step 1, shift 0, ridge 0.1.
 extern const bb_decay bb_decay_matrix;
 
 /// Creates the source of a decaying matrix; `decay` must outlive it.

@@ -16,7 +16,7 @@ bb_zernike_order bb_zernike_order_of(bb_index j)
     return (bb_zernike_order){.n = n, .m = m, .sine = m > 0 && j % 2 == 1};
 }
 
-// Noll's index of the two polynomials of (n, m > 0): the even one is the cosine's.
+// Returns Noll's index of the two polynomials of (n, m > 0): the even one is the cosine's.
 static bb_index index_of(bb_index n, bb_index m, bool sine)
 {
     const bb_index first = n * (n + 1) / 2 + m;

@@ -24,20 +24,21 @@ typedef struct bb_zernike_order {
     bool sine;
 } bb_zernike_order;
 
-/// Order of Noll's index j >= 1.
+/// Returns the order of Noll's index j >= 1.
 bb_zernike_order bb_zernike_order_of(bb_index j);
 
-/// R_n^m(rho), n - m even and >= 0.
+/// Computes R_n^m(rho), n - m even and >= 0.
 double bb_zernike_radial(bb_index n, bb_index m, double rho);
 
-/// Z_j at a point of the plane, in radii of the disc.
+/// Computes Z_j at a point of the plane, in radii of the disc.
 double bb_zernike_value(bb_index j, double x, double y);
 
 /// Adds sum_j weights[j - 1] Z_j(x[i], y) to out[i], for j = 1..terms.
 void bb_zernike_add(bb_index terms, const double *weights, bb_index count, const double *x,
                     double y, double *out);
 
-/// Z_j(x[i], y[i]) into out [terms][stride], of which the first `count` of a row are written.
+/// Computes Z_j(x[i], y[i]) into out [terms][stride], of which the first `count` of a row are
+/// written.
 void bb_zernike_fill(bb_index terms, bb_index count, const double *x, const double *y,
                      bb_index stride, double *out);
 

@@ -32,8 +32,7 @@ typedef struct bb_unwrap_loops bb_unwrap_loops;
 BB_CHECKED bb_status bb_unwrap_loops_create(bb_index columns, bb_index rows, bb_unwrap_loops **out);
 void bb_unwrap_loops_destroy(bb_unwrap_loops **loops);
 
-/// Sets the cycles of the first least squares, the number of reweightings, and the cycles after
-/// each.
+/// Cycles of the first least squares; number of reweightings, and cycles after each of them.
 typedef struct bb_unwrap_counts {
     bb_index cycles, reweighted, reweight_cycles;
 } bb_unwrap_counts;

@@ -112,8 +112,8 @@ static bool open_host(bb_energy_meter *meter, char *reason, size_t reason_bytes)
         return false;
     }
     for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        // Lists the zones of the processor's own counters, "intel-rapl:0" and "intel-rapl:0:1". The
-        // mmio driver lists some of them again, with the same energy.
+        // Zones of the processor's own counters, "intel-rapl:0" and "intel-rapl:0:1". The mmio
+        // driver lists some of them again: the same energy.
         if (strncmp(entry->d_name, "intel-rapl:", strlen("intel-rapl:")) == 0) {
             any = true;
             add_domain(meter, entry->d_name);

@@ -115,7 +115,7 @@ struct bb_guide_star_kind {
     extern const bb_schema bb_##name##_star_schema;
 BB_GUIDE_STAR_KINDS(BB_GUIDE_STAR_ROW)
 
-/// Returns the rows [BB_GUIDE_STAR_COUNT], and the words of configurations, NULL-terminated.
+/// [BB_GUIDE_STAR_COUNT] rows, and the words of configurations, NULL-terminated.
 extern const bb_guide_star_kind *const bb_guide_star_kinds[];
 extern const char *const bb_guide_star_kind_names[];
 

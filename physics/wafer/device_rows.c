@@ -19,7 +19,7 @@ static const bb_kernel radial_kernel = {.name = "device_rows_radial",
 
 enum {
     MOST_OF_PANEL = 544, // right-hand sides solved at once
-    NEIGHBOURS = 9,      // of a node, including itself
+    NEIGHBOURS = 9,      // neighbours of a node, including itself
 };
 
 // A sparse matrix on the device.
@@ -98,7 +98,7 @@ typedef struct load_task {
     bb_csr *out;
 } load_task;
 
-// A node's row of G': forces of its temperature on the unknowns at its cells' corners.
+// Computes a node's row of G': forces of its temperature on the unknowns at its cells' corners.
 static bb_status fill_load(void *context, bb_index begin, bb_index end)
 {
     static const int corner[4][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
@@ -153,7 +153,7 @@ done:
     return status;
 }
 
-// A_j W_ji / m_i: rows by cell from rows by node.
+// Computes A_j W_ji / m_i: rows by cell from rows by node.
 static bb_status upload_restriction(const bb_wafer_problem *problem, bb_device *device, sparse *out)
 {
     bb_status status = BB_OK;
@@ -301,7 +301,7 @@ void bb_device_rows_destroy(bb_device_rows **rows)
     }
 }
 
-// Points of a field, from `first` on.
+// Slit points of a field, from `first` on.
 typedef struct points {
     const bb_slit_grid *slit;
     const bb_field *field;
@@ -417,7 +417,7 @@ static bb_status gather(const bb_device_rows *rows, const sparse *matrix, const 
     return bb_device_launch(rows->device, &gather_kernel, matrix->rows, &task);
 }
 
-// Rows of the finite elements: `out` is at the panel's first row.
+// Computes rows of the finite elements: `out` is at the panel's first row.
 static bb_status solve_panel(bb_device_rows *rows, const points *panel, double *out)
 {
     bb_status status = BB_OK;

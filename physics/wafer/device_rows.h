@@ -14,7 +14,8 @@
 
 typedef struct bb_device_rows bb_device_rows;
 
-/// Why rows of a problem are not computed on a GPU, as a sentence; NULL if they are.
+/// Returns the reason why rows of a problem are not computed on a GPU, as a sentence; NULL if they
+/// are.
 const char *bb_device_rows_absent(const bb_wafer_problem *problem);
 
 /// Copies the data for rows, the factor first. Problem and device are borrowed. Errors:
@@ -22,14 +23,14 @@ const char *bb_device_rows_absent(const bb_wafer_problem *problem);
 BB_CHECKED bb_status bb_device_rows_create(const bb_wafer_problem *problem, bb_device *device,
                                            bb_device_rows **out);
 
-/// Whether a study's rows are computed on a GPU, before its problem is created.
+/// Returns whether a study's rows are computed on a GPU, before its problem is created.
 bool bb_device_rows_planned(const bb_wafer_config *config);
 
-/// Host memory during creation and device memory, for fields of `points` slit points.
+/// Estimates host memory during creation and device memory, for fields of `points` slit points.
 bb_need bb_device_rows_need(const bb_wafer_config *config, double nodes, double points);
 
-/// Rows of axis `axis` for scored field `index`: out [slit field_points][input_count] in the
-/// device's memory, m/K. Errors: BB_MEMORY, BB_DEVICE, as bb_wafer_problem_rows.
+/// Computes rows of axis `axis` for scored field `index`: out [slit field_points][input_count] in
+/// the device's memory, m/K. Errors: BB_MEMORY, BB_DEVICE, as bb_wafer_problem_rows.
 BB_CHECKED bb_status bb_device_rows_fill(bb_device_rows *rows, bb_index index, int axis,
                                          double *out);
 

@@ -22,7 +22,7 @@
 /// columns x rows nodes when periodic.
 typedef struct bb_disc_mesh {
     double spacing;  ///< side of a cell, m
-    double origin_x; ///< of grid node (0, 0), m
+    double origin_x; ///< position of grid node (0, 0), m
     double origin_y;
     bb_index columns; ///< cells of the grid
     bb_index rows;
@@ -39,14 +39,15 @@ typedef struct bb_disc_mesh {
     double *node_area;    ///< [node_count] spacing^2 / 4 for each cell of the node, m2
 } bb_disc_mesh;
 
-/// Cells whose centre is within `radius` of (0, 0). Both in m. Errors: BB_INVALID, BB_MEMORY.
+/// Creates the mesh of cells whose centre is within `radius` of (0, 0). Both lengths are in m.
+/// Errors: BB_INVALID, BB_MEMORY.
 BB_CHECKED bb_status bb_disc_mesh_create(double radius, double spacing, bb_disc_mesh **out);
 
-/// All cells of a rectangle with its lower left corner at (0, 0).
+/// Creates the mesh of all cells of a rectangle with its lower left corner at (0, 0).
 BB_CHECKED bb_status bb_disc_mesh_rectangle(bb_index columns, bb_index rows, double spacing,
                                             bb_disc_mesh **out);
 
-/// As bb_disc_mesh_rectangle with opposite edges joined; at least 3 x 3 cells.
+/// Creates a mesh as bb_disc_mesh_rectangle with opposite edges joined; at least 3 x 3 cells.
 BB_CHECKED bb_status bb_disc_mesh_periodic(bb_index columns, bb_index rows, double spacing,
                                            bb_disc_mesh **out);
 
@@ -59,19 +60,22 @@ BB_CHECKED bb_status bb_disc_mesh_around(const bb_disc_mesh *disc, double radius
 double bb_disc_mesh_x(const bb_disc_mesh *mesh, bb_index node);
 double bb_disc_mesh_y(const bb_disc_mesh *mesh, bb_index node);
 
-/// Cell whose closed square contains (x, y), any one of them on a border; -1 if there is none.
+/// Finds the cell whose closed square contains (x, y), any one of them on a border; -1 if there is
+/// none.
 bb_index bb_disc_mesh_cell(const bb_disc_mesh *mesh, double x, double y);
 
-/// As bb_disc_mesh_cell, but a point off a disc is first moved towards (0, 0) to its edge.
+/// Finds the cell as bb_disc_mesh_cell, but first moves a point off a disc towards (0, 0) to its
+/// edge.
 bb_index bb_disc_mesh_nearest(const bb_disc_mesh *mesh, double *x, double *y);
 
-/// Cell at grid (column, row), any integers: -1 if there is none; a periodic mesh wraps around.
+/// Returns the cell at grid (column, row), any integers: -1 if there is none; a periodic mesh wraps
+/// around.
 bb_index bb_disc_mesh_cell_at(const bb_disc_mesh *mesh, bb_index column, bb_index row);
 
-/// Whether grid cell (column, row) exists; accepts any integers.
+/// Returns whether grid cell (column, row) exists; accepts any integers.
 bool bb_disc_mesh_has_cell(const bb_disc_mesh *mesh, bb_index column, bb_index row);
 
-/// Area of all cells, m2.
+/// Returns the area of all cells, m2.
 double bb_disc_mesh_area(const bb_disc_mesh *mesh);
 
 /// Memory and time of a mesh with that many nodes.
@@ -93,14 +97,15 @@ typedef struct bb_node_cut {
     double middle; ///< x of the strip's centre on the wafer
 } bb_node_cut;
 
-/// Live quarters on one side (0 below, 1 above) of a node, cut by the box.
+/// Cuts the live quarters on one side (0 below, 1 above) of a node by the box.
 bb_node_cut bb_node_cut_of(const bb_disc_mesh *mesh, const bb_box *box, bb_index node, int side);
 
-/// First and last column (or row) of `count` grid nodes whose own area may intersect [low, high].
+/// Finds the first and last column (or row) of `count` grid nodes whose own area may intersect
+/// [low, high].
 void bb_node_cut_range(double low, double high, double origin, double spacing, bb_index count,
                        bb_index range[2]);
 
-/// Maximum number of nodes whose own area intersects a box of this size.
+/// Returns the maximum number of nodes whose own area intersects a box of this size.
 bb_index bb_node_cut_most(const bb_disc_mesh *mesh, double width, double height);
 
 #endif

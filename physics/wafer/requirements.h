@@ -41,7 +41,7 @@ typedef struct bb_requirements {
     double flop;                             ///< per field, all axes and one thermal model
     double flops, flops_axis;                ///< 1/s, all axes; one axis with its thermal model
     double bytes_per_s_axis;                 ///< B/s of level 1 memory
-    double field_bytes;                      ///< of one axis' field matrix
+    double field_bytes;                      ///< bytes of one axis' field matrix
     double link_bytes_per_s;                 ///< B/s required of the link
 } bb_requirements;
 
@@ -61,13 +61,13 @@ double bb_requirements_entries(double nodes, double clamp_nodes, double ratio);
 
 /// Seconds of one field.
 typedef struct bb_field_stages {
-    double transfer; ///< of the plain matrix
+    double transfer; ///< transfer of the plain matrix
     double decode;
     double compute;
     double ratio; ///< plain over compressed bytes
 } bb_field_stages;
 
-/// From a field's bytes and operations, and rates in B/s and 1/s.
+/// Computes the stages from a field's bytes and operations, and rates in B/s and 1/s.
 bb_field_stages bb_field_stages_at(double bytes, double flop, double link, double decode_rate,
                                    double flops, double ratio);
 
@@ -78,7 +78,7 @@ typedef struct bb_field_schedule {
 bb_field_schedule bb_field_schedule_plain(const bb_field_stages *stages);
 bb_field_schedule bb_field_schedule_compressed(const bb_field_stages *stages);
 
-/// The paper's first condition, W_c >= B.
+/// Returns whether the paper's first condition, W_c >= B, holds.
 bool bb_field_decodes_in_time(const bb_field_stages *stages);
 
 #endif

@@ -304,7 +304,7 @@ static bb_status append(bb_scan *scan, bb_index *capacity, bb_field field)
     return BB_OK;
 }
 
-// Rows of even number among the selected ones run from left to right.
+// Orders the selected fields; rows of even number among them run from left to right.
 static bb_status lay_out(double offset_x, double offset_y, bb_scan *scan)
 {
     const double reach_x = scan->usable_radius + fabs(offset_x);
@@ -483,14 +483,14 @@ void bb_scan_destroy(bb_scan **scan)
     BB_RELEASE(scan);
 }
 
-// Integral of sqrt(R^2 - x^2) from 0 to x.
+// Computes the integral of sqrt(R^2 - x^2) from 0 to x.
 static double half_disc(double radius, double x)
 {
     return 0.5 * (x * sqrt(fmax(radius * radius - x * x, 0.0)) +
                   radius * radius * asin(clamp(x / radius, -1.0, 1.0)));
 }
 
-// Integral over [x0, x1] of the height of the circle below y, clipped to the circle:
+// Computes the integral over [x0, x1] of the height of the circle below y, clipped to the circle:
 // min(max(y, -c), c) with c = sqrt(R^2 - x^2).
 static double clipped_height(double radius, double x0, double x1, double y)
 {

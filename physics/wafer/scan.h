@@ -32,12 +32,12 @@ typedef struct bb_dose_map {
     double *factor; ///< [rows][columns]
 } bb_dose_map;
 
-/// Created from `config->dose_map`. Errors: BB_INVALID ("scan.dose_map.3.x_mm: ..": a point off the
-/// field or twice, an incomplete grid), BB_MEMORY. Owner of `*out`: the caller.
+/// Creates a map from `config->dose_map`. Errors: BB_INVALID ("scan.dose_map.3.x_mm: ..": a point
+/// off the field or twice, an incomplete grid), BB_MEMORY. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_dose_map_create(const bb_scan_config *config, bb_dose_map **out);
 void bb_dose_map_destroy(bb_dose_map **map);
 
-/// Mean over the field's area; 1 without a map (NULL).
+/// Returns the mean over the field's area; 1 without a map (NULL).
 double bb_dose_map_mean(const bb_dose_map *map);
 
 /// Fields with at most this fraction of their area inside the usable radius are not exposed.
@@ -61,15 +61,15 @@ typedef struct bb_scan {
     double usable_radius;
     double slit_width;
     double arc_radius;
-    double sagitta; ///< of the arc over the field width
-    double travel;  ///< of the slit in the light steps
+    double sagitta; ///< sagitta of the arc over the field width
+    double travel;  ///< travel of the slit in the light steps
     double step;    ///< time step
     double speed;   ///< travel / (light_steps * step), m/s
     bb_index light_steps;
     bb_index dark_steps;
     bb_index field_count;
     bb_field *fields;      ///< [field_count], in order of exposure
-    bb_dose_map *dose_map; ///< for every field; NULL: uniform dose
+    bb_dose_map *dose_map; ///< dose map for every field; NULL: uniform dose
 } bb_scan;
 
 /// Lays out all fields of a wafer. `step` is the time step in s. Errors: BB_INVALID (an arc radius
@@ -78,23 +78,24 @@ typedef struct bb_scan {
 /// a dose map), BB_MEMORY.
 BB_CHECKED bb_status bb_scan_create(const bb_scan_config *config, double step, bb_scan **out);
 
-/// y_slit of a field `time` s after its first light step began, m; any time is valid.
+/// Returns y_slit of a field `time` s after its first light step began, m; any time is valid.
 double bb_scan_slit_y(const bb_scan *scan, const bb_field *field, double time);
 
-/// arc(x), m, at most 0; x in wafer coordinates, clamped to the field.
+/// Returns arc(x), m, at most 0; x in wafer coordinates, clamped to the field.
 double bb_scan_arc(const bb_scan *scan, const bb_field *field, double x);
 
-/// Fraction of the dose at point (x, y) of the field in light step `step` (0 is the first).
+/// Returns the fraction of the dose at point (x, y) of the field in light step `step` (0 is the
+/// first).
 double bb_scan_dose_fraction(const bb_scan *scan, const bb_field *field, bb_index step, double x,
                              double y);
 
-/// Fraction of a field's area inside the usable radius, 0 to 1.
+/// Returns the fraction of a field's area inside the usable radius, 0 to 1.
 double bb_scan_part_inside(const bb_scan *scan, const bb_field *field);
 
 void bb_scan_destroy(bb_scan **scan);
 
-/// Area of the part of rectangle [x0, x1] x [y0, y1] inside a circle around (0, 0), m2, in closed
-/// form.
+/// Computes the area of the part of rectangle [x0, x1] x [y0, y1] inside a circle around (0, 0),
+/// m2, in closed form.
 double bb_field_area_inside(double radius, double x0, double x1, double y0, double y1);
 
 #endif

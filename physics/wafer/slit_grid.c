@@ -9,7 +9,7 @@ double bb_slit_grid_strip(const bb_scan *scan)
     return scan->slit_width + scan->speed * scan->step + scan->sagitta;
 }
 
-// Maximum number of rows with a margin of a quarter of a row in the window.
+// Computes the maximum number of rows with a margin of a quarter of a row in the window.
 static bb_index fitting_rows(const bb_scan *scan, bb_index window_rows)
 {
     return (bb_index)floor(((double)window_rows - 0.25) * scan->field_height /

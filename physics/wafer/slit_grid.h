@@ -30,8 +30,9 @@ typedef struct bb_slit_grid {
     bb_index scored_rows;
 } bb_slit_grid;
 
-/// Errors: BB_INVALID (fewer than 2 columns or rows, a window that is taller than the field or does
-/// not cover the strip; the message gives a valid choice). The scan must outlive the grid.
+/// Lays out the grid. Errors: BB_INVALID (fewer than 2 columns or rows, a window that is taller
+/// than the field or does not cover the strip; the message gives a valid choice). The scan must
+/// outlive the grid.
 BB_CHECKED bb_status bb_slit_grid_make(const bb_response_config *config, const bb_scan *scan,
                                        bb_slit_grid *out);
 
@@ -44,10 +45,10 @@ BB_CHECKED bb_status bb_slit_grid_fit_window(const bb_response_config *config,
                                              const bb_metrology_config *metrology,
                                              bb_slit_grid *grid);
 
-/// Height of the strip exposed by one light step, m.
+/// Returns the height of the strip exposed by one light step, m.
 double bb_slit_grid_strip(const bb_scan *scan);
 
-/// Wafer coordinates of point `point` of a field, m.
+/// Computes the wafer coordinates of point `point` of a field, m.
 double bb_slit_grid_x(const bb_slit_grid *grid, const bb_field *field, bb_index point);
 double bb_slit_grid_y(const bb_slit_grid *grid, const bb_field *field, bb_index point);
 
@@ -66,7 +67,7 @@ typedef struct bb_window_cell {
     double across, along;
 } bb_window_cell;
 
-/// The cell of (x, y) in the window that starts at row `offset`.
+/// Finds the cell of (x, y) in the window that starts at row `offset`.
 bb_window_cell bb_slit_grid_find(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
                                  double x, double y);
 
@@ -75,7 +76,7 @@ bb_window_cell bb_slit_grid_find(const bb_slit_grid *grid, const bb_field *field
 double bb_slit_grid_value(const bb_slit_grid *grid, const bb_window_cell *cell,
                           const double *window);
 
-/// Value at (x, y) of the window that starts at row `offset`.
+/// Interpolates the value at (x, y) in the window that starts at row `offset`.
 double bb_slit_grid_interpolate(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
                                 const double *window, double x, double y);
 

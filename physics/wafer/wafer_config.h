@@ -68,7 +68,7 @@ typedef struct bb_hood_config {
     double exchange_w_per_m2_k; ///< 0: no hood
     double width_mm;            ///< along the slit
     double height_mm;           ///< along the scan
-    double rise_k;              ///< of the hood above the water
+    double rise_k;              ///< rise of the hood above the water
 } bb_hood_config;
 
 /// Keys of `ring:`, the part of the table around the wafer.
@@ -114,9 +114,9 @@ typedef enum bb_direction {
 
 /// A record of `layout:`.
 typedef struct bb_field_place {
-    double x_mm; ///< of its centre, in the exposure grid
+    double x_mm; ///< position of its centre, in the exposure grid
     double y_mm;
-    double dose_mj_per_cm2; ///< NaN: that of the scan
+    double dose_mj_per_cm2; ///< dose; NaN: that of the scan
     int direction;          ///< bb_direction; -1: alternating
     bb_index order;         ///< BB_INTEGER_UNSET: in list order
 } bb_field_place;
@@ -133,7 +133,7 @@ typedef struct bb_scan_config {
     double field_width_mm;
     double field_height_mm;
     double usable_radius_mm;
-    double offset_x_mm; ///< of the exposure grid, or of a layout, from the wafer's centre
+    double offset_x_mm; ///< offset of the exposure grid, or of a layout, from the wafer's centre
     double offset_y_mm;
     bb_list layout;   ///< bb_field_place: fields instead of the grid; empty: the grid
     bb_list dose_map; ///< bb_dose_point: relative dose within a field; empty: uniform
@@ -162,11 +162,11 @@ typedef enum bb_response_generator {
     BB_GENERATOR_PLATE, ///< membrane coupled to a bending plate, x, y and z
 } bb_response_generator;
 
-enum { BB_RESPONSE_GPUS = 16 }; ///< maximum
+enum { BB_RESPONSE_GPUS = 16 }; ///< maximum number of GPUs
 
 typedef enum bb_axis { BB_AXIS_X, BB_AXIS_Y, BB_AXIS_Z } bb_axis;
 
-/// "x", "y" or "z", for messages and names.
+/// Returns "x", "y" or "z", for messages and names.
 static inline char bb_axis_letter(int axis)
 {
     return "xyz"[axis];
@@ -225,7 +225,7 @@ extern const char *const bb_lot_scored_names[];
 typedef struct bb_lot_config {
     bb_index count;
     double exchange_s;     ///< from the last step of a wafer to the first of the next
-    double arrival_rise_k; ///< of every wafer above the water
+    double arrival_rise_k; ///< rise of every wafer above the water
     int stress_free;       ///< bb_stress_free
     int scored;            ///< bb_lot_scored
 } bb_lot_config;
@@ -248,8 +248,8 @@ extern const char *const bb_probe_layers[];
 extern const bb_schema bb_lot_schema;
 extern const bb_schema bb_probe_schema;
 
-/// Whether a name is 1 to BB_PROBE_NAME letters, digits and _, starting with a letter: it names
-/// results.
+/// Returns whether a name is 1 to BB_PROBE_NAME letters, digits and _, starting with a letter: it
+/// names results.
 bool bb_probe_config_name_valid(const char *name);
 
 #endif

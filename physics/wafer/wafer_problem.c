@@ -120,7 +120,7 @@ static double step_of(const bb_wafer_config *config)
     return 1e-3 * config->mesh->step_ms;
 }
 
-// Fields, slit points and sizes of the matrices.
+// Creates fields, slit points and sizes of the matrices.
 static bb_status lay_out(const bb_wafer_config *config, bb_wafer_problem *problem)
 {
     bb_status status = BB_OK;
@@ -139,7 +139,7 @@ done:
     return status;
 }
 
-// Mesh, clamp grid, ring and hood for a thermal model; `problem` has its scan.
+// Creates mesh, clamp grid, ring and hood for a thermal model; `problem` has its scan.
 static bb_status build_places(const bb_wafer_config *config, bb_wafer_problem *problem,
                               bb_thermal_setting *out)
 {
@@ -188,7 +188,7 @@ done:
     return status;
 }
 
-// Factors on the springs of each cell. If all are zero, the stiffness is singular.
+// Computes the factors on the springs of each cell. If all are zero, the stiffness is singular.
 static bb_status fill_springs(const bb_burl_config *burls, const bb_disc_mesh *mesh,
                               double *springs)
 {
@@ -232,14 +232,14 @@ static bool has_height(const bb_response_config *config)
     return found;
 }
 
-// Whether rows come from the closed-form kernel.
+// Returns whether rows come from the closed-form kernel.
 static bool has_kernel(const bb_response_config *config)
 {
     return config->generator == (int)BB_GENERATOR_KERNEL ||
            (config->generator == (int)BB_GENERATOR_FEM && has_height(config));
 }
 
-// Factor of the finite elements, and tables of the closed-form kernel.
+// Creates the factor of the finite elements and the tables of the closed-form kernel.
 static bb_status build_response(const bb_wafer_config *config, bb_wafer_problem *problem)
 {
     bb_status status = BB_OK;

@@ -29,7 +29,7 @@ BB_CHECKED bb_status bb_probes_create(const bb_probe_config *configs, bb_index c
                                       const bb_disc_mesh *mesh, double radius, double clamp_spacing,
                                       bb_probe **out);
 
-/// Rise above the water at a probe, K.
+/// Returns the rise above the water at a probe, K.
 double bb_probe_rise(const bb_probe *probe, const double *state);
 
 /// Inputs of the physics, borrowed.
@@ -57,11 +57,11 @@ typedef struct bb_wafer_problem {
     bb_hood hood;           ///< exchange 0: none
     bb_index wafer_count;   ///< number of wafers in sequence
     bb_index scored_wafers; ///< number of scored ones, the last: 1, or all
-    double arrival_rise;    ///< of every wafer, K
+    double arrival_rise;    ///< rise of every wafer on arrival, K
     double stress_free;     ///< rise at which displacement is 0, K
     int reference;          ///< bb_overlay_reference
     bb_index rest_steps;    ///< steps of the scan from gripping to alignment
-    bb_bare_clamp *bare;    ///< between two wafers; NULL for one
+    bb_bare_clamp *bare;    ///< model of the clamp between two wafers; NULL for one
     bb_index probe_count;
     bb_probe *probes; ///< [probe_count]
     bb_temperature_grid *grid;
@@ -123,7 +123,7 @@ bb_need bb_wafer_problem_rows_need(const bb_wafer_config *config, int axis, doub
 
 void bb_wafer_problem_destroy(bb_wafer_problem **problem);
 
-/// The field of scored index `index`.
+/// Returns the field of scored index `index`.
 const bb_field *bb_wafer_problem_field(const bb_wafer_problem *problem, bb_index index);
 
 /// Response rows of one field and axis by any generator. Do not move `out` while its source is
@@ -151,8 +151,8 @@ bb_need bb_wafer_problem_narrow_need(const bb_wafer_config *config);
 BB_CHECKED bb_status bb_wafer_problem_rows(const bb_wafer_problem *problem, bb_index index,
                                            int axis, bb_wafer_rows *out);
 
-/// The response's input for a thermal state, K, into `cells` [input_count]: mean cell temperatures
-/// S = W T and, in a second block, W tau.
+/// Computes the response's input for a thermal state, K, into `cells` [input_count]: mean cell
+/// temperatures S = W T and, in a second block, W tau.
 BB_CHECKED bb_status bb_wafer_problem_restrict(const bb_wafer_problem *problem, const double *state,
                                                double *cells);
 

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-// Conductance between two unknowns, W/K, from entry `at` of the row of `row`.
+// Returns the conductance between two unknowns, W/K, from entry `at` of the row of `row`.
 static double conductance_of(const bb_thermal *thermal, const bb_csr *matrix, bb_index row,
                              bb_index index)
 {

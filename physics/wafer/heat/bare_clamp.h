@@ -19,7 +19,7 @@ typedef struct bb_bare_clamp {
     bb_index first;            ///< index of the first unknown in a thermal state
     bb_index count;            ///< number of clamp and ring unknowns
     double step;               ///< s
-    bb_index steps;            ///< for the whole duration
+    bb_index steps;            ///< number of steps in the whole duration
     bb_csr conductance;        ///< K + H, [count][count] symmetric, W/K
 } bb_bare_clamp;
 

@@ -17,15 +17,15 @@
 #include "physics/wafer/disc_mesh.h"
 #include "physics/wafer/wafer_config.h"
 
-/// Whether the configuration has burls; otherwise springs are uniform.
+/// Returns whether the configuration has burls; otherwise springs are uniform.
 bool bb_burl_map_wanted(const bb_burl_config *config);
 
-/// Stiffness of burl (i, j) relative to the mean, ignoring config->missing: 0 if it is missing at
-/// random.
+/// Returns the stiffness of burl (i, j) relative to the mean, ignoring config->missing: 0 if it is
+/// missing at random.
 double bb_burl_map_stiffness(const bb_burl_config *config, bb_index i, bb_index j);
 
-/// Factors into `factor` [mesh->cell_count]. Errors: BB_INVALID (no footprint, or one larger than
-/// the pitch), BB_MEMORY.
+/// Computes the factors into `factor` [mesh->cell_count]. Errors: BB_INVALID (no footprint, or one
+/// larger than the pitch), BB_MEMORY.
 BB_CHECKED bb_status bb_burl_map_fill(const bb_burl_config *config, const bb_disc_mesh *mesh,
                                       double *factor);
 

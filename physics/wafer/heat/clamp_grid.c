@@ -32,7 +32,7 @@ static void place(const bb_disc_mesh *mesh, double spacing, coarse *grid)
     grid->origin_y = mesh->origin_y + half_y - (double)rows * spacing;
 }
 
-// First and last coarse cell that overlaps [low, low + width], in units of the spacing.
+// Finds the first and last coarse cell that overlaps [low, low + width], in units of the spacing.
 static void span(double low, double width, bb_index count, bb_index range[2])
 {
     range[0] = (bb_index)floor(low + 1e-9);
@@ -105,8 +105,8 @@ static void fill_cells(const coarse *grid, bb_clamp_grid *out)
     }
 }
 
-// Coarse cell of a wafer node and the position in it. A node on a border uses any existing cell
-// there.
+// Finds the coarse cell of a wafer node and the position in it. A node on a border uses any
+// existing cell there.
 static bool locate(const coarse *grid, double at_x, double at_y, bb_index cell[2], double place[2])
 {
     double column = floor(at_x + 1e-9);

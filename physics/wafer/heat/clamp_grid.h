@@ -11,7 +11,7 @@
 /// Read-only to users.
 typedef struct bb_clamp_grid {
     double spacing;  ///< m
-    double origin_x; ///< of the lower left corner of the whole grid, m
+    double origin_x; ///< lower left corner of the whole grid, m
     double origin_y;
     bb_index columns; ///< cells of the whole grid
     bb_index rows;
@@ -23,7 +23,8 @@ typedef struct bb_clamp_grid {
     bb_csr prolongation; ///< P, [mesh nodes][node_count]: 1, 2 or 4 entries per row, summing to 1
 } bb_clamp_grid;
 
-/// Errors: BB_INVALID (spacing smaller than the mesh's, periodic mesh), BB_MEMORY.
+/// Creates the grid. Errors: BB_INVALID (spacing smaller than the mesh's, periodic mesh),
+/// BB_MEMORY.
 BB_CHECKED bb_status bb_clamp_grid_create(const bb_disc_mesh *mesh, double spacing,
                                           bb_clamp_grid **out);
 
@@ -32,10 +33,10 @@ BB_CHECKED bb_status bb_clamp_grid_create(const bb_disc_mesh *mesh, double spaci
 bb_need bb_clamp_grid_need(double nodes, double ratio);
 bb_need bb_clamp_grid_resident(double nodes, double ratio);
 
-/// Number of pairs of a mesh node and a coarse node used in its interpolation.
+/// Counts the pairs of a mesh node and a coarse node used in its interpolation.
 double bb_clamp_grid_pairs(double nodes, double ratio);
 
-/// Nodes and bilinear weights of a point over the wafer, m; `false` outside the cells.
+/// Computes the nodes and bilinear weights of a point over the wafer, m; `false` outside the cells.
 bool bb_clamp_grid_weights(const bb_clamp_grid *grid, double x, double y, bb_index node[4],
                            double weight[4]);
 void bb_clamp_grid_destroy(bb_clamp_grid **grid);

@@ -27,7 +27,7 @@ typedef struct bb_ring_contact {
 
 /// Read-only to users.
 typedef struct bb_edge_ring {
-    bb_disc_mesh *mesh;    ///< of the ring
+    bb_disc_mesh *mesh;    ///< mesh of the ring
     double areal_capacity; ///< C_r, J/(m2 K)
     double conductance;    ///< d_r k_r, W/K
     double water;          ///< h_w, W/(m2 K)
@@ -35,11 +35,11 @@ typedef struct bb_edge_ring {
     bb_ring_contact *contacts; ///< [contact_count], ascending ring nodes; none without exchange
 } bb_edge_ring;
 
-/// Whether the configuration has a ring; false for NULL.
+/// Returns whether the configuration has a ring; false for NULL.
 bool bb_edge_ring_wanted(const bb_ring_config *config);
 
-/// The ring around `wafer`, a disc of bb_disc_mesh_create. Errors: BB_INVALID (no cell in the
-/// ring), BB_MEMORY. Owner: the caller.
+/// Creates the ring around `wafer`, a disc of bb_disc_mesh_create. Errors: BB_INVALID (no cell in
+/// the ring), BB_MEMORY. Owner: the caller.
 BB_CHECKED bb_status bb_edge_ring_create(const bb_disc_mesh *wafer,
                                          const bb_wafer_material_config *material,
                                          const bb_ring_config *config, bb_edge_ring **out);

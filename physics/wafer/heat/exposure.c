@@ -16,8 +16,8 @@ static bb_exposure_strip cut_strip(const bb_disc_mesh *mesh, const bb_exposure *
     return (bb_exposure_strip){cut.width, cut.low, cut.high, offset, factor};
 }
 
-// Integral of F over the strip: the part that the slit has passed and the part under it. In lengths
-// from the node, so that a passed strip gives the same number in every step.
+// Computes the integral of F over the strip: the part that the slit has passed and the part under
+// it. Lengths are from the node, so that a passed strip gives the same number in every step.
 static double strip_fraction(const bb_exposure_strip *strip, double slit, double width)
 {
     double s = slit + strip->offset;
@@ -28,7 +28,8 @@ static double strip_fraction(const bb_exposure_strip *strip, double slit, double
     return passed - strip->low + 0.5 * (reached - passed) * (at_passed + at_reached);
 }
 
-// Cells of a map, whose outer edges are the field's, that may overlap [low, high] from its centre.
+// Finds the cells of a map, whose outer edges are the field's, that may overlap [low, high] from
+// its centre.
 static void find_cells(const double *edges, bb_index count, double low, double high,
                        bb_index range[2])
 {

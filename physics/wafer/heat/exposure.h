@@ -42,13 +42,13 @@ typedef struct bb_exposure {
 BB_CHECKED bb_status bb_exposure_create(const bb_disc_mesh *mesh, const bb_scan *scan,
                                         bb_index index, double absorption, bb_exposure **out);
 
-/// Energies of one of `parts` equal parts of every light step in the covered nodes, energy [count]
-/// J, and their sum, J: `part` counts from 0 to light_steps parts - 1.
+/// Computes the energies of one of `parts` equal parts of every light step in the covered nodes,
+/// energy [count] J, and their sum, J: `part` counts from 0 to light_steps parts - 1.
 double bb_exposure_energy(const bb_exposure *exposure, bb_index part, bb_index parts,
                           double *energy);
 
-/// state[node] += per_joule[node] * energy: the B e of one step. Returns the deposited energy, J.
-/// `energy` [count] is a workspace that contains the energies afterwards.
+/// Adds the B e of one step: state[node] += per_joule[node] * energy. Returns the deposited energy,
+/// J. `energy` [count] is a workspace that contains the energies afterwards.
 double bb_exposure_deposit(const bb_exposure *exposure, bb_index step, const double *per_joule,
                            double *energy, double *state);
 
@@ -81,21 +81,21 @@ typedef struct bb_hood {
     double exchange;          ///< h_t, W/(m2 K)
     double width;             ///< m
     double height;            ///< m
-    double rise;              ///< of the hood above the water, K
+    double rise;              ///< rise of the hood above the water, K
     bb_index cover_limit;     ///< maximum number of covered nodes for any hood position
 } bb_hood;
 
-/// Whether the configuration has a hood; false for NULL.
+/// Returns whether the configuration has a hood; false for NULL.
 bool bb_hood_wanted(const bb_hood_config *config);
 
 bb_hood bb_hood_make(const bb_disc_mesh *mesh, const bb_scan *scan, const bb_hood_config *config);
 
-/// Centre (x, y) of the hood, m, `time` s after the first light step of exposure `index` began,
-/// until the next exposure.
+/// Computes the centre (x, y) of the hood, m, `time` s after the first light step of exposure
+/// `index` began, until the next exposure.
 void bb_hood_centre(const bb_hood *hood, bb_index index, double time, double centre[2]);
 
-/// Nodes under the hood, ascending, in `node` [most], and the heat per kelvin that each exchanges
-/// in `duration` s, J/K, in `exchange` [most]. Returns their number.
+/// Lists the nodes under the hood, ascending, in `node` [most], and the heat per kelvin that each
+/// exchanges in `duration` s, J/K, in `exchange` [most]. Returns their number.
 bb_index bb_hood_cover(const bb_hood *hood, const double centre[2], double duration, int32_t *node,
                        double *exchange);
 

@@ -32,7 +32,8 @@ static bool is_on_wafer(const disc *wafer, double column, double row)
     return x * x + y * y <= wafer->radius * wafer->radius;
 }
 
-// From the circle with a margin, then by the mesh's own criterion: rounding decides at the rim.
+// Estimates the columns from the circle with a margin, then applies the mesh's own criterion:
+// rounding decides at the rim.
 static run columns_on_wafer(const disc *wafer, bb_index row)
 {
     if (row < 0 || row >= wafer->rows) {
@@ -67,7 +68,7 @@ static double count_nodes(const disc *wafer)
     return sum;
 }
 
-// Number of nodes whose four cells are all included: the ring around the disc has none of them.
+// Counts the nodes whose four cells are all included: the ring around the disc has none of them.
 static double count_inner(const disc *wafer)
 {
     double sum = 0.0;
@@ -79,7 +80,7 @@ static double count_inner(const disc *wafer)
     return sum;
 }
 
-// Coarse cells that overlap cells [first, last] of a line, as in bb_clamp_grid_create.
+// Finds the coarse cells that overlap cells [first, last] of a line, as in bb_clamp_grid_create.
 static run touched(double first, double last, double ratio, double offset)
 {
     return (run){floor(first * ratio + offset + 1e-9),
@@ -98,7 +99,7 @@ static double count_clamp(const disc *wafer, double spacing)
     for (bb_index j = 0; j <= 2 * (bb_index)lines; ++j) {
         const double line = (double)j;
         run cells = NOTHING;
-        // The fine rows of a coarse one; the last of them may extend into the next.
+        // Adds the fine rows of a coarse one; the last of them may extend into the next.
         for (; row < wafer->rows && touched((double)row, (double)row, ratio, offset).first <= line;
              ++row) {
             const run columns = columns_on_wafer(wafer, row);

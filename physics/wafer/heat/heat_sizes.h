@@ -8,13 +8,13 @@
 #include "physics/wafer/wafer_config.h"
 
 typedef struct bb_heat_sizes {
-    double nodes; ///< of the wafer, bb_disc_mesh_create
-    double ring;  ///< of the ring around it, bb_disc_mesh_around; 0: none
-    double clamp; ///< of the clamp, bb_clamp_grid_create
+    double nodes; ///< nodes of the wafer, bb_disc_mesh_create
+    double ring;  ///< nodes of the ring around it, bb_disc_mesh_around; 0: none
+    double clamp; ///< nodes of the clamp, bb_clamp_grid_create
 } bb_heat_sizes;
 
-/// Exact for meshes that can be created; the time is proportional to the rows of the mesh, without
-/// memory. `ring` may be NULL.
+/// Counts the nodes: exactly for meshes that can be created, in a time proportional to the rows of
+/// the mesh, without memory. `ring` may be NULL.
 bb_heat_sizes bb_heat_sizes_of(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,
                                const bb_clamp_config *clamp, const bb_ring_config *ring);
 

@@ -37,7 +37,7 @@ static double thickness(const bb_wafer_material_config *wafer)
     return 1e-6 * wafer->thickness_um;
 }
 
-// (C/3) / (4 k/d), s.
+// Relaxation time (C/3) / (4 k/d), s.
 static double relaxation_time(const bb_wafer_material_config *wafer)
 {
     const double d = thickness(wafer);
@@ -183,7 +183,7 @@ static bb_status add_through(bb_triplets *list, const bb_disc_mesh *mesh, const 
     return BB_OK;
 }
 
-// Exchange across the gap between wafer and ring.
+// Adds the exchange across the gap between wafer and ring.
 static bb_status add_contacts(bb_triplets *list, const bb_edge_ring *ring, bb_index first)
 {
     for (bb_index c = 0; c < ring->contact_count; ++c) {
@@ -262,8 +262,8 @@ static void bound_ring(const bb_disc_mesh *mesh, const bb_edge_ring *ring,
                  ring->areal_capacity;
 }
 
-// Largest fraction of a coarse node's area that exchanges with wafer nodes: max_j sum_i m_i P_ij /
-// a_j.
+// Computes the largest fraction of a coarse node's area that exchanges with wafer nodes: max_j
+// sum_i m_i P_ij / a_j.
 static bb_status measure_coverage(const bb_disc_mesh *mesh, const bb_clamp_grid *grid, double *out)
 {
     bb_status status = BB_OK;
@@ -534,7 +534,7 @@ bb_need bb_thermal_need(const bb_wafer_material_config *wafer, const bb_mesh_con
         vectors_of(&span), bb_need_in_turn(bb_clamp_grid_need(span.nodes, span.ratio), assembling));
 }
 
-// In eight independent sums, then a binary tree.
+// Sums products in eight independent sums, then adds these by a binary tree.
 static double weighted_sum(const double *weight, const double *value, bb_index count)
 {
     enum { LANES = 8 };

@@ -50,7 +50,7 @@ typedef struct bb_thermal {
     bb_index clamp_count; ///< clamp nodes
     bb_index ring_count;  ///< ring nodes, numbered as in the ring's mesh; 0 without a ring
     bb_index tau_count;   ///< node_count with two modes through the thickness, else 0
-    bb_index size;        ///< of a state
+    bb_index size;        ///< length of a state
     double step;          ///< dt, s
     double stable_step;   ///< largest explicit step guaranteed stable, s
     double positive_step; ///< largest step for which A has no negative entry, s; 0 with tau
@@ -69,7 +69,7 @@ BB_CHECKED bb_status bb_thermal_create(const bb_disc_mesh *mesh,
                                        const bb_clamp_config *clamp, bb_clamp_model model,
                                        double step, bb_thermal **out);
 
-/// As bb_thermal_create with surroundings; Crank-Nicolson steps have no limit.
+/// Creates the model as bb_thermal_create, with surroundings; Crank-Nicolson steps have no limit.
 BB_CHECKED bb_status bb_thermal_create_in(const bb_disc_mesh *mesh,
                                           const bb_wafer_material_config *wafer,
                                           const bb_clamp_config *clamp, bb_clamp_model model,
@@ -83,8 +83,8 @@ BB_CHECKED bb_status bb_thermal_check_step(const bb_disc_mesh *mesh,
                                            const bb_clamp_config *clamp, bb_clamp_model model,
                                            double step, const bb_thermal_setting *setting);
 
-/// A stable step, s, for a clamp layer without a ring on any mesh of `spacing` m, from the sizes of
-/// cells only: at most the model's own stable_step, and closer to it on finer meshes.
+/// Returns a stable step, s, for a clamp layer without a ring on any mesh of `spacing` m, from the
+/// sizes of cells only: at most the model's own stable_step, and closer to it on finer meshes.
 double bb_thermal_sure_step(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
                             const bb_thermal_setting *setting, double spacing);
 
@@ -98,17 +98,17 @@ double bb_thermal_wafer_limit(const bb_wafer_material_config *wafer, const bb_cl
 /// smaller.
 double bb_thermal_clamp_limit(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp);
 
-/// A positive limit rounded down to four digits, for messages.
+/// Rounds a positive limit down to four digits, for messages.
 double bb_thermal_round_down(double limit);
 
-/// Heat stored in a range of a state: sum of capacity * T, J. With state [size].
+/// Computes the heat stored in a range of a state, J: sum of capacity * T. `state` is [size].
 double bb_thermal_wafer_energy(const bb_thermal *thermal, const double *state);
 double bb_thermal_clamp_energy(const bb_thermal *thermal, const double *state);
 
 double bb_thermal_ring_energy(const bb_thermal *thermal, const double *state);
 
-/// Heat lost to the water in a step at the temperatures `state`, J: from wafer and clamp, and from
-/// the ring.
+/// Computes the heat lost to the water in a step at the temperatures `state`, J: from wafer and
+/// clamp, and from the ring.
 double bb_thermal_step_loss(const bb_thermal *thermal, const double *state);
 double bb_thermal_ring_loss(const bb_thermal *thermal, const double *state);
 
@@ -130,7 +130,7 @@ typedef struct bb_ledger {
 void bb_ledger_add(bb_ledger *ledger, const bb_thermal *thermal, const double *state,
                    double deposited);
 
-/// Index of node 0's tau; 0 without a second mode.
+/// Returns the index of node 0's tau; 0 without a second mode.
 bb_index bb_thermal_tau_first(const bb_thermal *thermal);
 
 /// Accounts for the heat given in the step of bb_ledger_add to a hood of rise `level`, K: node[i]

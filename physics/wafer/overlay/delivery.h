@@ -33,15 +33,15 @@ typedef struct bb_delivery_config {
 
 extern const bb_schema bb_delivery_schema;
 
-/// Whether all corrections arrive in their own step.
+/// Returns whether all corrections arrive in their own step.
 bool bb_delivery_on_time(const bb_delivery_config *config);
 
-/// Whether the correction of light step `step` of exposure `exposure` is missed.
+/// Returns whether the correction of light step `step` of exposure `exposure` is missed.
 bool bb_delivery_misses(const bb_delivery_config *config, bb_index exposure, bb_index light_steps,
                         bb_index step);
 
-/// The step whose correction is in force in each light step of a field, in_force [light_steps]; -1
-/// if none is.
+/// Finds the step whose correction is in force in each light step of a field, in_force
+/// [light_steps]; -1 if none is.
 void bb_delivery_plan(const bb_delivery_config *config, bb_index exposure, bb_index light_steps,
                       bb_index *in_force);
 

@@ -104,7 +104,7 @@ void bb_dwell_add(bb_dwell *dwell, bb_index step, const double *window)
         const bb_dwell_sample *sample = &dwell->samples[s];
         const bb_index i = sample->point;
         const double u = bb_slit_grid_value(&dwell->slit, &sample->cell, window);
-        // Running mean and spread (West 1979), without cancellation.
+        // Updates mean and spread by a recurrence without cancellation (West 1979).
         double total = dwell->weight[i] + sample->dose;
         double away = u - dwell->mean[i];
         dwell->mean[i] += away * sample->dose / total;

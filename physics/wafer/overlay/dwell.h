@@ -29,13 +29,14 @@ typedef struct bb_dwell {
     double *y;
     bb_index *offset;         ///< [light steps] first row of the window; NULL: not listed
     bb_index *first;          ///< [light steps + 1] first sample of each step
-    bb_dwell_sample *samples; ///< of all steps, by point
+    bb_dwell_sample *samples; ///< samples of all steps, by point
     double *weight;           ///< [count] dose so far over the total dose
     double *mean;             ///< [count] MA so far, in the unit of u; 0 without dose
     double *spread;           ///< [count] sum of w (u - MA)^2 so far
 } bb_dwell;
 
-/// Errors: BB_INVALID (no column or row), BB_MEMORY. The scan of `slit` must outlive it.
+/// Creates a dwell. Errors: BB_INVALID (no column or row), BB_MEMORY. The scan of `slit` must
+/// outlive it.
 BB_CHECKED bb_status bb_dwell_create(const bb_slit_grid *slit, const bb_field *field,
                                      const bb_metrology_config *config, bb_dwell **out);
 
@@ -46,7 +47,7 @@ BB_CHECKED bb_status bb_dwell_list(bb_dwell *dwell);
 /// bb_slit_grid_offset(slit, field, step) on. Steps may come in any order, each once.
 void bb_dwell_add(bb_dwell *dwell, bb_index step, const double *window);
 
-/// MSD of point i.
+/// Returns the MSD of point i.
 double bb_dwell_deviation(const bb_dwell *dwell, bb_index point);
 
 /// Discards all steps, for another pipeline.

@@ -101,7 +101,7 @@ int bb_overlay_model_parameters(bb_overlay_model model)
     return counts[model];
 }
 
-// Rows of dx and dy for one point of a field at (x, y), k1 to k20.
+// Computes the rows of dx and dy for one point of a field at (x, y), k1 to k20.
 static void cubic_equations(double x, double y, double in_x[BB_OVERLAY_MOST_PARAMETERS],
                             double in_y[BB_OVERLAY_MOST_PARAMETERS])
 {
@@ -118,7 +118,7 @@ static void cubic_equations(double x, double y, double in_x[BB_OVERLAY_MOST_PARA
     }
 }
 
-// Rows of dx and dy for one point, in the order of the model's parameters.
+// Computes the rows of dx and dy for one point, in the order of the model's parameters.
 static void equations(bb_overlay_model model, const bb_overlay_points *points, bb_index i,
                       double in_x[BB_OVERLAY_MOST_PARAMETERS],
                       double in_y[BB_OVERLAY_MOST_PARAMETERS])
@@ -145,8 +145,8 @@ static void equations(bb_overlay_model model, const bb_overlay_points *points, b
     }
 }
 
-// Column-major design matrix [2 count] x parameters with normalised columns; scale receives their
-// lengths.
+// Builds the column-major design matrix [2 count] x parameters with normalised columns; scale
+// receives their lengths.
 static void design(bb_overlay_model model, const bb_overlay_points *points, int parameters,
                    double *matrix, double *scale)
 {
@@ -331,7 +331,7 @@ static void count_exceptions(bb_index left_alone, bb_index linear, bb_outcome *o
     }
 }
 
-// Field by field: the first failing one determines the outcome.
+// Fits field by field; the first failing field determines the outcome.
 bb_status bb_overlay_fit_fields(bb_overlay_model model, const bb_overlay_points *points,
                                 bb_overlay_fit *fit, double *residual_x, double *residual_y,
                                 bb_overlay_fit *each)

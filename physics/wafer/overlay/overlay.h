@@ -50,16 +50,16 @@ typedef struct bb_overlay_statistics {
     double rms;             ///< sqrt(mean (dx^2 + dy^2)), nm
 } bb_overlay_statistics;
 
-/// Statistics in nm of errors in m, dx and dy [count]. Errors: BB_MEMORY.
+/// Computes statistics in nm of errors in m, dx and dy [count]. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_overlay_statistics_of(bb_index count, const double *dx, const double *dy,
                                               bb_overlay_statistics *out);
 
 typedef enum bb_overlay_model {
     BB_OVERLAY_RAW,         ///< no correction
     BB_OVERLAY_WAFER_6,     ///< six wafer parameters
-    BB_OVERLAY_WAFER_10,    ///< six of field centres and four within fields
-    BB_OVERLAY_FIELD_6,     ///< six for each field by itself: a correction per exposure
-    BB_OVERLAY_FIELD_CUBIC, ///< twenty for each field by itself
+    BB_OVERLAY_WAFER_10,    ///< six parameters of field centres and four within fields
+    BB_OVERLAY_FIELD_6,     ///< six parameters for each field by itself: a correction per exposure
+    BB_OVERLAY_FIELD_CUBIC, ///< twenty parameters for each field by itself
     BB_OVERLAY_MODELS       ///< number of models
 } bb_overlay_model;
 
@@ -79,7 +79,7 @@ typedef struct bb_overlay_fit {
     double condition; ///< largest over smallest pivot of the scaled columns, over all fields
 } bb_overlay_fit;
 
-/// Number of parameters of a model: 0, 6, 10, 6 and 20 per field.
+/// Returns the number of parameters of a model: 0, 6, 10, 6 and 20 per field.
 int bb_overlay_model_parameters(bb_overlay_model model);
 
 /// Fits a model (points of a field are adjacent) and fills the residuals residual_x, residual_y
@@ -90,9 +90,9 @@ BB_CHECKED bb_status bb_overlay_fit_model(bb_overlay_model model, const bb_overl
                                           bb_overlay_fit *fit, double *residual_x,
                                           double *residual_y);
 
-/// As bb_overlay_fit_model for a model per field, with the fit of each field in `each`, in the
-/// order of the points: [number of fields], NULL for none. An uncorrected field has no parameters
-/// (parameter_count 0).
+/// Fits as bb_overlay_fit_model, for a model per field, with the fit of each field in `each`, in
+/// the order of the points: [number of fields], NULL for none. An uncorrected field has no
+/// parameters (parameter_count 0).
 BB_CHECKED bb_status bb_overlay_fit_fields(bb_overlay_model model, const bb_overlay_points *points,
                                            bb_overlay_fit *fit, double *residual_x,
                                            double *residual_y, bb_overlay_fit *each);

@@ -160,7 +160,7 @@ void bb_overlay_report_destroy(bb_overlay_report **report)
 
 static const double NANOMETRES = 1e9;
 
-// Variance with n - 1 of `count` values with a stride; NaN for fewer than two.
+// Computes the variance with n - 1 of `count` values with a stride; NaN for fewer than two.
 static double variance(bb_index count, bb_index stride, const double *values)
 {
     double mean = 0.0;
@@ -174,7 +174,7 @@ static double variance(bb_index count, bb_index stride, const double *values)
     return count < 2 ? NAN : sum / (double)(count - 1);
 }
 
-// Variance over wafers of their means, by Welford's recurrence.
+// Computes the variance over wafers of their means, by Welford's recurrence.
 static double variance_of_means(bb_index wafers, bb_index points, const double *e)
 {
     double mean = 0.0;

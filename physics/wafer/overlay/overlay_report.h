@@ -34,10 +34,10 @@ typedef enum bb_overlay_part {
     BB_OVERLAY_PARTS
 } bb_overlay_part;
 
-/// "centre", "edge", "up", "down".
+/// Names of the parts: "centre", "edge", "up", "down".
 extern const char *const bb_overlay_part_names[BB_OVERLAY_PARTS];
 
-/// Whether a field is in a part.
+/// Returns whether a field is in a part.
 bool bb_overlay_field_in(const bb_overlay_field *field, bb_overlay_part part);
 
 /// Read-only to users; nm. NaN where there are too few points.
@@ -46,7 +46,7 @@ typedef struct bb_overlay_report {
     bb_overlay_statistics wafer;
     bb_overlay_statistics *fields; ///< [field_count]
     bb_overlay_statistics parts[BB_OVERLAY_PARTS];
-    double headline;                              ///< of the wafer
+    double headline;                              ///< statistics of the wafer
     double *field_headlines;                      ///< [field_count]
     double worst;                                 ///< of the fields' headlines, ignoring NaN
     double median;                                ///< of the fields' headlines, ignoring NaN
@@ -88,7 +88,7 @@ typedef struct bb_overlay_spread {
     bb_overlay_spread_axis vector;
 } bb_overlay_spread;
 
-/// Spread in nm of errors in m, dx and dy [wafers][points]. Errors: BB_MEMORY.
+/// Computes the spread in nm of errors in m, dx and dy [wafers][points]. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_overlay_spread_of(bb_index wafers, bb_index points, const double *dx,
                                           const double *dy, bb_overlay_spread *out);
 

@@ -267,7 +267,7 @@ BB_CLONES static void add_cell(const bb_plate_element *element, const int32_t *n
     }
 }
 
-// As add_cell for tau: moments act on w and its derivatives only.
+// Adds the cell as add_cell, for tau: moments act on w and its derivatives only.
 BB_CLONES static void add_moment(const bb_plate_element *element, const int32_t *node,
                                  const int64_t *place, const double *adjoint, double *rows)
 {
@@ -438,7 +438,7 @@ static void add_local(const bb_plate_response *plate, const bb_plate_sample *sam
     }
 }
 
-// Rows of the batch that starts at point `first`.
+// Computes the rows of the batch that starts at point `first`.
 static bb_status fill_batch(const bb_plate_response *plate, bb_index first, const wanted *part,
                             double *nodal, double *moments)
 {
@@ -474,7 +474,7 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     bb_status status = BB_OK;
     const bb_plate_response *plate = source->context;
     double *nodal = NULL;   // [node_count][BATCH]
-    double *moments = NULL; // likewise
+    double *moments = NULL; // [node_count][BATCH]
     bb_index last = row + out.shape[0];
     BB_TRY(bb_workspace_pool_acquire(plate->plate->nodal_rows, &nodal));
     if (plate->modes > 1) {

@@ -27,7 +27,8 @@
 #include "physics/wafer/response/workspace_pool.h"
 #include "physics/wafer/slit_grid.h"
 
-/// 16 for w, and 4 nodes x 4 cells x 4 corners x 2 for div u0, with possible repetitions.
+/// Maximum number of weights: 16 for w, and 4 nodes x 4 cells x 4 corners x 2 for div u0, with
+/// possible repetitions.
 enum { BB_PLATE_SAMPLE = 144 };
 
 /// Component of the top surface's displacement at a point as a linear form of the unknowns and of
@@ -69,18 +70,18 @@ BB_CHECKED bb_status bb_coupled_plate_create(const bb_disc_mesh *mesh, const bb_
 bb_need bb_coupled_plate_need(double nodes);
 bb_need bb_coupled_plate_resident(double nodes);
 
-/// Key of the factor: a digest of the mesh, the element matrices, the elimination order and the
-/// springs. Errors: BB_MEMORY.
+/// Computes the key of the factor: a digest of the mesh, the element matrices, the elimination
+/// order and the springs. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_coupled_plate_key(const bb_disc_mesh *mesh, const bb_plate_element *element,
                                           const double *springs, char out[BB_DIGEST_BYTES]);
 
-/// Forces, N, of node temperatures [node_count], K, and of tau [node_count] in T(z) = T + (2 z/d)
-/// tau (NULL: none), into right [node_count][BB_PLATE_UNKNOWNS].
+/// Computes the forces, N, of node temperatures [node_count], K, and of tau [node_count] in T(z) =
+/// T + (2 z/d) tau (NULL: none), into right [node_count][BB_PLATE_UNKNOWNS].
 void bb_coupled_plate_load(const bb_coupled_plate *plate, const double *temperature,
                            const double *tau, double *right);
 
-/// Unknowns x [node_count][BB_PLATE_UNKNOWNS], m, for forces right of the same shape. Safe from
-/// several threads. Errors: BB_MEMORY.
+/// Solves for the unknowns x [node_count][BB_PLATE_UNKNOWNS], m, from forces `right` of the same
+/// shape. Safe from several threads. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_coupled_plate_solve(const bb_coupled_plate *plate, const double *right,
                                             double *x);
 
@@ -104,8 +105,8 @@ BB_CHECKED bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int ax
                                            const double *x, const double *y, double *rows,
                                            double *moments);
 
-/// The same plate with adjoint solves in single precision, as bb_membrane_narrow. Errors: those of
-/// bb_narrow_factor_create.
+/// Creates the same plate with adjoint solves in single precision, as bb_membrane_narrow. Errors:
+/// those of bb_narrow_factor_create.
 BB_CHECKED bb_status bb_coupled_plate_narrow(const bb_coupled_plate *plate,
                                              bb_operand_rounding round, bb_coupled_plate **out);
 void bb_coupled_plate_narrow_destroy(bb_coupled_plate **narrow);

@@ -31,8 +31,8 @@ typedef struct bb_factor_solve bb_factor_solve;
 BB_CHECKED bb_status bb_factor_solve_create(bb_device *device, const bb_supernodes *factor,
                                             bb_factor_solve **out);
 
-/// For a factor with that many values and unknowns: host memory during creation, device memory
-/// during its lifetime, including the solutions of `width` right-hand sides.
+/// Estimates, for a factor with that many values and unknowns, host memory during creation and
+/// device memory during its lifetime, including the solutions of `width` right-hand sides.
 bb_need bb_factor_solve_need(double values, double unknowns, double width);
 
 /// Solves for the rows of `right` [right-hand sides][unknowns], columns in the order of the factor:
@@ -51,10 +51,10 @@ BB_CHECKED bb_status bb_factor_solve_add(bb_device *device, const bb_csr *entrie
 typedef struct bb_factor_tile {
     int64_t value;     ///< first value of the supernode
     int64_t row;       ///< first of its rows
-    int32_t rows;      ///< of the supernode, its columns first
-    int32_t columns;   ///< of the supernode
-    int32_t column;    ///< first of the tile, in the supernode
-    int32_t supernode; ///< number
+    int32_t rows;      ///< rows of the supernode, its columns first
+    int32_t columns;   ///< columns of the supernode
+    int32_t column;    ///< first column of the tile, in the supernode
+    int32_t supernode; ///< number of its columns
 } bb_factor_tile;
 
 /// Kernels of factor_solve_cuda.cu; addresses are in device memory.

@@ -104,7 +104,7 @@ static share of_load(const rigid_modes *modes, bb_index i)
 
 typedef share (*sharing)(const rigid_modes *modes, bb_index i);
 
-// Subtracts the part (test' v)/(r' M r) of v, for the three modes and all columns.
+// Subtracts the part (test' v)/(r' M r) from v, for the three modes and all columns.
 BB_CLONES static void project(const rigid_modes *modes, const int64_t *place, int width,
                               sharing test, sharing what, double *v)
 {
@@ -147,7 +147,7 @@ static void rigid_modes_remove(const rigid_modes *modes, const int64_t *place, i
 
 static const double CORNER[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
 
-// Shape functions and their gradients at (a, b) of [-1, 1]^2.
+// Computes shape functions and their gradients at (a, b) of [-1, 1]^2.
 static void shapes(double a, double b, double side, double value[4], double gradient[4][2])
 {
     for (int k = 0; k < 4; ++k) {
@@ -202,9 +202,9 @@ void bb_membrane_element_make(const bb_plate *plate, double side, bb_membrane_el
     }
 }
 
-// Whether rigid motions are removed from rows: the ratio of their compliance, 1/(k_s A), to that of
-// a strain, 1/B, exceeds a limit. The removal makes the right-hand sides dense, an unnecessary cost
-// for stiffer springs, whose rows change by less than 1e-12.
+// Returns whether rigid motions are removed from rows: the ratio of their compliance, 1/(k_s A), to
+// that of a strain, 1/B, exceeds a limit. The removal makes the right-hand sides dense, an
+// unnecessary cost for stiffer springs, whose rows change by less than 1e-12.
 static bool is_soft(const bb_plate *plate, double area)
 {
     static const double least = 1e4;

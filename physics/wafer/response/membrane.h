@@ -31,7 +31,7 @@ typedef struct bb_membrane_element {
     double load[8][4];      ///< int N_T d_c phi_k phi_l: force at 2 k + c per kelvin at l, N/K
 } bb_membrane_element;
 
-/// Element of side `side`, m, by 2 x 2 Gauss points (exact for these products).
+/// Computes the element of side `side`, m, by 2 x 2 Gauss points (exact for these products).
 void bb_membrane_element_make(const bb_plate *plate, double side, bb_membrane_element *out);
 
 typedef struct bb_membrane bb_membrane;
@@ -46,13 +46,13 @@ BB_CHECKED bb_status bb_membrane_create(const bb_disc_mesh *mesh,
                                         const bb_wafer_material_config *wafer,
                                         const bb_clamp_config *clamp, bb_membrane **out);
 
-/// Displacements u [node_count][2] (x, y), m, for node temperatures [node_count], K. Safe from
-/// several threads.
+/// Computes displacements u [node_count][2] (x, y), m, for node temperatures [node_count], K. Safe
+/// from several threads.
 BB_CHECKED bb_status bb_membrane_solve(const bb_membrane *membrane, const double *temperature,
                                        double *u);
 
-/// Displacement at (x, y) along an axis (BB_AXIS_X or _Y), bilinear; off the mesh that of its edge
-/// on the way to (0, 0): u is extended constantly outwards.
+/// Returns the displacement at (x, y) along an axis (BB_AXIS_X or _Y), bilinear; off the mesh that
+/// of its edge on the way to (0, 0): u is extended constantly outwards.
 double bb_membrane_at(const bb_membrane *membrane, const double *u, double x, double y, int axis);
 
 /// Rows for `count` <= BB_MEMBRANE_BATCH points (x, y): rows [node_count][BB_MEMBRANE_BATCH], m of
@@ -81,7 +81,7 @@ BB_CHECKED bb_status bb_membrane_narrow(const bb_membrane *membrane, bb_operand_
                                         bb_membrane **out);
 void bb_membrane_narrow_destroy(bb_membrane **narrow);
 
-/// Number of doubles in the factor.
+/// Returns the number of doubles in the factor.
 bb_index bb_membrane_factor_values(const bb_membrane *membrane);
 
 /// For rows on a GPU: the factor, the element, and whether rigid motions are removed from rows.
@@ -89,10 +89,11 @@ const bb_plate_factor *bb_membrane_factor(const bb_membrane *membrane);
 const bb_membrane_element *bb_membrane_element_of(const bb_membrane *membrane);
 bool bb_membrane_is_soft(const bb_membrane *membrane);
 
-/// As bb_membrane_is_soft for a membrane that has not been created.
+/// Returns bb_membrane_is_soft for a membrane that has not been created.
 bool bb_membrane_would_be_soft(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp);
 
-/// Nodes around a point, of the edge for a point off the mesh, and their bilinear weights.
+/// Finds the nodes around a point, of the edge for a point off the mesh, and their bilinear
+/// weights.
 void bb_membrane_weights(const bb_disc_mesh *mesh, double x, double y, const int32_t **node,
                          double weight[4]);
 

@@ -56,7 +56,7 @@ double bb_plate_local_height(const bb_plate *plate)
     return plate->thickness * (growth - plate->contraction * plate->thermal / plate->membrane);
 }
 
-// I_n(r / l) / I_n(R / l), from scaled functions: the springs may be stiff.
+// Computes I_n(r / l) / I_n(R / l) from scaled functions: the springs may be stiff.
 static double fall(const bb_disc_edge *edge, double (*scaled)(double), double r)
 {
     const double x = r / edge->length;

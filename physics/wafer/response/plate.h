@@ -52,19 +52,19 @@ typedef struct bb_disc_edge {
     double radius; ///< R, m
     double length; ///< l_s, m
     double disc;   ///< displacement of the uniformly heated disc at its rim, m/K
-    double plate;  ///< of the infinite plate there, m/K
+    double plate;  ///< displacement of the infinite plate there, m/K
     double strain; ///< height reduction by the disc's strain at its rim, m/K
     double height; ///< the disc's height at its rim, m/K
 } bb_disc_edge;
 
-/// For the isotropic wafer on uniform springs.
+/// Computes the edge part for the isotropic wafer on uniform springs.
 bb_disc_edge bb_disc_edge_make(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp);
 
-/// In-plane displacement missing in an infinite plate at radius r <= R, m, relative to that at the
-/// rim.
+/// Returns the in-plane displacement missing in an infinite plate at radius r <= R, m, relative to
+/// that at the rim.
 double bb_disc_edge_part(const bb_disc_edge *edge, double r);
 
-/// As bb_disc_edge_part, for height.
+/// Returns bb_disc_edge_part for height.
 double bb_disc_edge_height_part(const bb_disc_edge *edge, double r);
 
 #endif

@@ -13,8 +13,8 @@ static const double POINT[4] = {0.069431844202973712388, 0.33000947820757186760,
 static const double WEIGHT[4] = {0.17392742256872692869, 0.32607257743127307131,
                                  0.32607257743127307131, 0.17392742256872692869};
 
-// Cubic Hermite shape of end `end` (0 or 1), for value (order 0) or slope (order 1), and its first
-// two derivatives with respect to t of [0, 1].
+// Computes the cubic Hermite shape of end `end` (0 or 1), for value (order 0) or slope (order 1),
+// and its first two derivatives with respect to t of [0, 1].
 static void hermite(int end, int order, double t, double out[3])
 {
     if (order == 0) {

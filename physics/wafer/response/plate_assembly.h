@@ -42,7 +42,7 @@ typedef struct bb_plate_element {
                  [4]; ///< force per kelvin of tau in T(z) = T + (2 z / d) tau, N/K
 } bb_plate_element;
 
-/// Shapes at (a, b) of [0, 1]^2 in a cell of side `side`, m.
+/// Computes the shapes at (a, b) of [0, 1]^2 in a cell of side `side`, m.
 void bb_plate_shapes_at(double a, double b, double side, bb_plate_shapes *out);
 
 void bb_plate_element_make(const bb_plate *plate, double side, bb_plate_element *out);
@@ -53,13 +53,13 @@ void bb_plate_element_make(const bb_plate *plate, double side, bb_plate_element 
 /// are not divided further. For meshes that are not periodic.
 void bb_plate_dissect(const bb_disc_mesh *mesh, bb_index leaf, int32_t *order);
 
-/// Upper triangle; unknown 6 node + c. `springs` as in bb_coupled_plate_create. Release with
-/// bb_upper_triangle_release. Errors: BB_MEMORY.
+/// Assembles the upper triangle; unknown 6 node + c. `springs` as in bb_coupled_plate_create.
+/// Release with bb_upper_triangle_release. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_plate_assemble(const bb_disc_mesh *mesh, const bb_plate_element *element,
                                        const double *springs, bb_upper_triangle *out);
 void bb_upper_triangle_release(bb_upper_triangle *matrix);
 
-/// Upper bound of the matrix values, counting missing neighbours of nodes at the edge.
+/// Returns an upper bound of the matrix values, counting missing neighbours of nodes at the edge.
 double bb_plate_matrix_values(double nodes);
 
 /// order [BB_PLATE_UNKNOWNS * node_count]: nested dissection by node; as numbered when the mesh is

@@ -41,7 +41,7 @@ static block block_at(const bb_supernodes *factor, int64_t s)
     };
 }
 
-// Supernode of a column, by bisection.
+// Finds the supernode of a column, by bisection.
 static int64_t supernode_of(const bb_supernodes *factor, int64_t column)
 {
     int64_t low = 0;
@@ -369,7 +369,7 @@ struct bb_cholmod_parts {
     cholmod_factor *factor;
 };
 
-// Status of CHOLMOD after `step`.
+// Checks the status of CHOLMOD after `step`.
 static bb_status cholmod_status(const cholmod_common *common, const char *step)
 {
     bb_status status = BB_OK;

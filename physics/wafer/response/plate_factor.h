@@ -57,14 +57,14 @@ typedef void (*bb_operand_rounding)(float *values, bb_index count);
 /// The factor's values rounded to single precision: a factor for solves whose sums are in fp32.
 typedef struct bb_narrow_factor bb_narrow_factor;
 
-/// `factor` is borrowed. Errors: BB_MEMORY, BB_UNSUPPORTED (values outside the range of single
-/// precision).
+/// Rounds the values of `factor`, which is borrowed. Errors: BB_MEMORY, BB_UNSUPPORTED (values
+/// outside the range of single precision).
 BB_CHECKED bb_status bb_narrow_factor_create(const bb_supernodes *factor, bb_operand_rounding round,
                                              bb_narrow_factor **out);
 void bb_narrow_factor_destroy(bb_narrow_factor **factor);
 
-/// As bb_supernodes_solve, in single precision (strsm, sgemm): x is converted, and the unknowns of
-/// a supernode are rounded once they are solved. NULL: bb_supernodes_solve.
+/// Solves as bb_supernodes_solve, in single precision (strsm, sgemm): x is converted, and the
+/// unknowns of a supernode are rounded once they are solved. `narrow` NULL: bb_supernodes_solve.
 BB_CHECKED bb_status bb_narrow_factor_solve(const bb_narrow_factor *narrow,
                                             const bb_supernodes *factor, bb_index width,
                                             bb_index touched_count, const int64_t *touched,
@@ -90,8 +90,8 @@ typedef struct bb_plate_factor bb_plate_factor;
 BB_CHECKED bb_status bb_plate_factor_create(const bb_upper_triangle *matrix, const int64_t *order,
                                             bb_plate_factor **out);
 
-/// The stored factor, or NULL in `*out` if there is no file, or none that can be trusted (with a
-/// warning that gives the reason). Errors: BB_MEMORY.
+/// Reads the stored factor, or sets `*out` to NULL if there is no file, or none that can be trusted
+/// (with a warning that gives the reason). Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_plate_factor_load(const char *folder, const char *key, int64_t unknowns,
                                           bb_plate_factor **out);
 
@@ -105,11 +105,11 @@ BB_CHECKED bb_status bb_plate_factor_store(const bb_plate_factor *factor, const 
 bb_need bb_plate_factor_need(double unknowns, double per_unknown, double matrix_values);
 bb_need bb_plate_factor_resident(double unknowns, double per_unknown);
 
-/// CHOLMOD's peak memory while computing a factor, bytes by its own count; 0 for a factor read from
-/// a file.
+/// Returns CHOLMOD's peak memory while it computed a factor, bytes by its own count; 0 for a factor
+/// read from a file.
 double bb_plate_factor_peak_bytes(const bb_plate_factor *factor);
 
-/// Valid as long as the factor.
+/// Returns the view of a factor. It is valid as long as the factor.
 const bb_supernodes *bb_plate_factor_supernodes(const bb_plate_factor *factor);
 
 /// place [unknowns]: position of each unknown in the factor.

@@ -13,7 +13,7 @@ static double node(int k)
     return cos(M_PI * (2.0 * k + 1.0) / (2.0 * BB_RADIAL_TERMS));
 }
 
-// Newton's divided differences on the Chebyshev points, expanded into powers of t.
+// Expands Newton's divided differences on the Chebyshev points into powers of t.
 static void fit(const double *value, double *terms)
 {
     double divided[BB_RADIAL_TERMS];

@@ -29,7 +29,8 @@
 
 typedef double (*bb_radial_function)(const void *context, double r);
 
-/// Tabulates over [begin, end]. Errors: BB_INVALID (an empty range, no interval), BB_MEMORY.
+/// Tabulates a function over [begin, end]. Errors: BB_INVALID (an empty range, no interval),
+/// BB_MEMORY.
 BB_CHECKED bb_status bb_radial_table_create(bb_radial_function function, const void *context,
                                             double begin, double end, bb_index intervals,
                                             bb_radial_table *out);
@@ -61,10 +62,10 @@ BB_CHECKED bb_status bb_radial_kernel_create(const bb_radial_mode *modes, int mo
 bb_need bb_radial_kernel_need(const bb_radial_mode *modes, int mode_count, double cell_width,
                               double cell_height, double reach);
 
-/// f(r) without a table, r > 0.
+/// Computes f(r) without a table, r > 0.
 double bb_radial_kernel_value(const bb_radial_kernel *kernel, double r);
 
-/// K0 of complex argument, Re z > 0: relative error under 1e-14 for |arg z| <= pi/4.
+/// Computes K0 of complex argument, Re z > 0: relative error under 1e-14 for |arg z| <= pi/4.
 double complex bb_radial_kernel_bessel_k0(double complex z);
 
 void bb_radial_kernel_release(bb_radial_kernel *kernel);

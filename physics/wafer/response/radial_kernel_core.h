@@ -51,7 +51,8 @@ typedef struct bb_radial_integrand {
 #define BB_RADIAL_FOUR_POINTS  12.0
 #define BB_RADIAL_THREE_POINTS 80.0
 
-/// Number of rule points for a piece whose centre is `distance` sides away, outside BB_RADIAL_NEAR.
+/// Returns the number of rule points for a piece whose centre is `distance` sides away, outside
+/// BB_RADIAL_NEAR.
 BB_DEVICE_FUNCTION
 int bb_radial_kernel_points(double distance)
 {
@@ -123,8 +124,8 @@ void bb_radial_kernel_log_corner(double x, double y, double moments[BB_LOG_MOMEN
     }
 }
 
-// True for distant cells, and for cells left whole because the short modes are negligible there:
-// they may be too long for the closed form.
+// Returns true for distant cells, and for cells left whole because the short modes are negligible
+// there: they may be too long for the closed form.
 BB_DEVICE_FUNCTION
 bool bb_radial_integrand_is_far(const bb_radial_integrand *kernel, double side, double distance)
 {
@@ -204,7 +205,7 @@ double bb_radial_integrand_cell_piece(const bb_radial_integrand *kernel, double 
     return bb_radial_table_cell(&kernel->smooth, 4, x0, x1, y0, y1) - 0.5 * singular;
 }
 
-// Number of pieces per side of a cell at this distance.
+// Returns the number of pieces per side of a cell at this distance.
 BB_DEVICE_FUNCTION
 int bb_radial_integrand_pieces_at(const bb_radial_integrand *kernel, double x, double y)
 {
@@ -215,8 +216,8 @@ int bb_radial_integrand_pieces_at(const bb_radial_integrand *kernel, double x, d
     return x * x + y * y > reach * reach ? 1 : (int)ceil(kernel->side / kernel->split_side);
 }
 
-/// Integral of f over y in [y0, y1] on the line at distance x, all relative to the point; at most a
-/// cell's side long.
+/// Computes the integral of f over y in [y0, y1] on the line at distance x, all relative to the
+/// point; at most a cell's side long.
 BB_DEVICE_FUNCTION
 double bb_radial_integrand_edge(const bb_radial_integrand *kernel, double x, double y0, double y1)
 {
@@ -231,7 +232,7 @@ double bb_radial_integrand_edge(const bb_radial_integrand *kernel, double x, dou
     return sum;
 }
 
-/// Integral of f over [x0, x1] x [y0, y1] relative to the point; at most a cell.
+/// Computes the integral of f over [x0, x1] x [y0, y1] relative to the point; at most a cell.
 BB_DEVICE_FUNCTION
 double bb_radial_integrand_cell(const bb_radial_integrand *kernel, double x0, double x1, double y0,
                                 double y1)

@@ -158,7 +158,7 @@ static double line_y(const bb_temperature_grid *grid, const point *sample, bb_in
     return grid->origin_y + (double)k * grid->cell_height - sample->y;
 }
 
-// Live cells of grid row `row` in the requested block: columns [*begin, *end).
+// Finds the live cells of grid row `row` in the requested block: columns [*begin, *end).
 static void requested_columns(const bb_temperature_grid *grid, bb_index row, bb_index first,
                               bb_index count, bb_index *begin, bb_index *end)
 {
@@ -174,7 +174,7 @@ static double live_part(const bb_temperature_grid *grid, bb_index cell)
     return grid->area[cell] / (grid->cell_width * grid->cell_height);
 }
 
-// A value in the precision of the response.
+// Rounds a value to the precision of the response.
 static double as_computed(const bb_response *response, double value)
 {
     return response->single ? (double)(float)value : value;
@@ -328,7 +328,7 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     return bb_thread_for(out.shape[0], fill_row, &task);
 }
 
-// Bound on the distance between points of the field and of live cells.
+// Computes a bound on the distance between points of the field and of live cells.
 static double farthest_cell(const bb_temperature_grid *grid, const bb_slit_grid *slit,
                             const bb_field *field)
 {

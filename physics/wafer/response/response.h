@@ -50,7 +50,7 @@ typedef struct bb_response {
                  ///< the tables stay in fp64
 } bb_response;
 
-/// Errors: BB_INVALID, BB_MEMORY. The grid must outlive the response.
+/// Creates the tables. Errors: BB_INVALID, BB_MEMORY. The grid must outlive the response.
 BB_CHECKED bb_status bb_response_create(const bb_wafer_material_config *wafer,
                                         const bb_clamp_config *clamp,
                                         const bb_temperature_grid *grid, bb_response **out);
@@ -70,7 +70,8 @@ typedef struct bb_field_response {
 BB_CHECKED bb_status bb_response_check_field(const bb_temperature_grid *grid,
                                              const bb_slit_grid *slit, const bb_field *field);
 
-/// Errors: BB_INVALID (a field beyond the tables). The response and the scan must outlive it.
+/// Creates the rows. Errors: BB_INVALID (a field beyond the tables). The response and the scan must
+/// outlive it.
 BB_CHECKED bb_status bb_field_response_make(const bb_response *response, const bb_slit_grid *slit,
                                             const bb_field *field, int axis,
                                             bb_field_response *out);

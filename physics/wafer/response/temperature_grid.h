@@ -31,13 +31,13 @@ typedef struct bb_temperature_grid {
     bb_csr restriction;   ///< W, [cell_count][mesh nodes]
 } bb_temperature_grid;
 
-/// Errors: BB_INVALID (periodic mesh, fewer than 2 x 2 cells), BB_MEMORY.
+/// Creates the grid. Errors: BB_INVALID (periodic mesh, fewer than 2 x 2 cells), BB_MEMORY.
 BB_CHECKED bb_status bb_temperature_grid_create(const bb_disc_mesh *mesh,
                                                 const bb_grid_config *config,
                                                 bb_temperature_grid **out);
 
-/// Bilinear weights of the centres of the live cells around (x, y), m; the weights of other cells
-/// are 0. Returns their sum: 0 without a live cell.
+/// Computes bilinear weights of the centres of the live cells around (x, y), m; the weights of
+/// other cells are 0. Returns their sum: 0 without a live cell.
 double bb_temperature_grid_weights(const bb_temperature_grid *grid, double x, double y,
                                    bb_index cell[4], double weight[4]);
 

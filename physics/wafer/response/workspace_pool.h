@@ -10,17 +10,18 @@
 
 typedef struct bb_workspace_pool bb_workspace_pool;
 
-/// Workspaces of `count` >= 1 doubles; none is allocated yet. Errors: BB_MEMORY, BB_INTERNAL.
+/// Creates a pool of workspaces of `count` >= 1 doubles; none is allocated yet. Errors: BB_MEMORY,
+/// BB_INTERNAL.
 BB_CHECKED bb_status bb_workspace_pool_create(bb_index count, bb_workspace_pool **out);
 
-/// A workspace with undefined contents, to be returned by bb_workspace_pool_release. Safe from
-/// several threads. Errors: BB_MEMORY.
+/// Acquires a workspace with undefined contents, to be returned by bb_workspace_pool_release. Safe
+/// from several threads. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_workspace_pool_acquire(bb_workspace_pool *pool, double **out);
 
 /// Returns `*workspace` (NULL is ignored) to the pool and sets it to NULL.
 void bb_workspace_pool_release(bb_workspace_pool *pool, double **workspace);
 
-/// All workspaces must have been returned.
+/// Destroys a pool. All workspaces must have been returned.
 void bb_workspace_pool_destroy(bb_workspace_pool **pool);
 
 #endif
