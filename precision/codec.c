@@ -225,7 +225,7 @@ void bb_codec_complete(bb_codec_config *config, const bb_codec_config *more)
     }
 }
 
-// One key, "mode=rate".
+// Reads one key, "mode=rate".
 static bool read_pair(char *pair, bb_codec_config *out)
 {
     char *value = strchr(pair, '=');
@@ -271,7 +271,7 @@ bool bb_codec_read(const char *text, bb_codec_config *out)
     return known;
 }
 
-// The row's own key of a name, NULL if there is none.
+// Finds the row's own key of a name, NULL if there is none.
 static const bb_key *own_key(const bb_codec_row *row, const char *name)
 {
     for (bb_index k = 0; k < row->key_count; ++k) {

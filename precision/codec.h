@@ -38,7 +38,7 @@ typedef union bb_codec_slot {
 } bb_codec_slot;
 
 enum {
-    BB_CODEC_SLOTS = 16, ///< total over all codecs
+    BB_CODEC_SLOTS = 16, ///< total of such keys over all codecs
 };
 
 /// The keys under `storage:` of a pipeline; a plain word is short for {codec: word}. Unset optional
@@ -56,8 +56,8 @@ typedef struct bb_codec_config {
     bb_index dimensions;       ///< zfp: 1..4, default 2
     bb_index band_lines;       ///< lines of the row grid in a band, 1..16: low_rank 12, transform 9
     bb_index band_columns;     ///< transform: columns of the row grid in a block, default 7
-    bb_index tile_columns;     ///< of the mesh in a tile or block: low_rank 32, transform 8
-    bb_index tile_rows;        ///< lines of the mesh: low_rank 20, transform 10
+    bb_index tile_columns;     ///< columns of the mesh in a tile or block: low_rank 32, transform 8
+    bb_index tile_rows;        ///< lines of the mesh in it: low_rank 20, transform 10
     int rounding;              ///< bb_rounding or a codec's own word; default nearest
     bb_codec_slot own[BB_CODEC_SLOTS]; ///< keys declared in a codec's file
 } bb_codec_config;
@@ -65,7 +65,7 @@ typedef struct bb_codec_config {
 /// The shared keys and those of every row, assembled before main.
 extern bb_schema bb_codec_schema;
 
-/// Number of rows, and the name of one; the number of a name, -1 if there is none.
+/// Return the number of rows, the name of one, and the number of a name, -1 if there is none.
 int bb_codec_count(void);
 const char *bb_codec_name(int codec);
 int bb_codec_find(const char *name);
@@ -73,14 +73,14 @@ int bb_codec_find(const char *name);
 typedef enum bb_row_scale { BB_ROW_SCALE_NONE, BB_ROW_SCALE_ROW } bb_row_scale;
 extern const char *const bb_row_scale_names[];
 
-/// A plain format as a configuration, for callers without a configuration file.
+/// Returns a plain format as a configuration, for callers without a configuration file.
 bb_codec_config bb_codec_plain(bb_format format);
 
 /// Parses any codec from its name and keys, "zfp mode=rate bits=8"; false for an unknown name, key
 /// or word, with `out` undefined. bb_codec_check and the schema check ranges.
 bool bb_codec_read(const char *text, bb_codec_config *out);
 
-/// Whether a key is given; and adds the keys of `more` that are not yet given.
+/// Return whether a key is given; and add the keys of `more` that are not yet given.
 bool bb_codec_has_key(const bb_codec_config *config, const char *key);
 void bb_codec_complete(bb_codec_config *config, const bb_codec_config *more);
 
@@ -89,10 +89,11 @@ void bb_codec_complete(bb_codec_config *config, const bb_codec_config *more);
 bool bb_codec_check(const bb_codec_config *config, bb_row_scale scale, char *sentence,
                     size_t sentence_bytes);
 
-/// Description for tables and plans: "bfp 8", "zfp accuracy 1e-12, 2-D".
+/// Writes a description for tables and plans: "bfp 8", "zfp accuracy 1e-12, 2-D".
 void bb_codec_describe(const bb_codec_config *config, char *out, size_t out_bytes);
 
-/// Rounding of values: "nearest even", "nearest", "truncated transform coefficients", ...
+/// Describes the rounding of values: "nearest even", "nearest", "truncated transform coefficients",
+/// ...
 const char *bb_codec_rounding(const bb_codec_config *config);
 
 /// Largest |decoded - value| guaranteed by the codec for a value of `magnitude` in a block of
@@ -104,36 +105,37 @@ const char *bb_codec_rounding(const bb_codec_config *config);
 double bb_codec_bound(const bb_codec_config *config, double tolerance, double magnitude,
                       double block_magnitude);
 
-/// Whether a row's columns can be rounded one by one (bb_coded_matrix_fix_row, _round): the codec
-/// supports it, and the configuration asks for rounding to nearest or in the sweep.
+/// Returns whether a row's columns can be rounded one by one (bb_coded_matrix_fix_row, _round): the
+/// codec supports it, and the configuration asks for rounding to nearest or in the sweep.
 bool bb_codec_rounds_columns(const bb_codec_config *config);
 
-/// Columns of a row that share an exponent or scale set by bb_coded_matrix_fix_block; 0: none do.
+/// Returns the columns of a row that share an exponent or scale set by bb_coded_matrix_fix_block;
+/// 0: none do.
 bb_index bb_codec_rounding_block(const bb_codec_config *config);
 
-/// Number of clip levels of a row (bb_coded_matrix_clip_row), the first at its largest value; 1: no
-/// choice.
+/// Returns the number of clip levels of a row (bb_coded_matrix_clip_row), the first at its largest
+/// value; 1: no choice.
 bb_index bb_codec_clip_count(const bb_codec_config *config);
 
-/// Columns per block of the norm that the codec uses (column_norms of a layout, without a mesh); 0:
-/// none.
+/// Returns the columns per block of the norm that the codec uses (column_norms of a layout, without
+/// a mesh); 0: none.
 bb_index bb_codec_norm_width(const bb_codec_config *config);
 
-/// Whether rounding in the sweep is requested. Encoding a finished matrix rounds to nearest
+/// Returns whether rounding in the sweep is requested. Encoding a finished matrix rounds to nearest
 /// instead.
 bool bb_codec_sweeps(const bb_codec_config *config);
 
-/// Stored bits per value if known before encoding; NaN if they depend on the data.
+/// Returns the stored bits per value if known before encoding; NaN if they depend on the data.
 double bb_codec_bits_per_value(const bb_codec_config *config);
 
-/// Interval of the factors f of rounding samples (precision/draw.h): (1, 2) if rounding is relative
-/// to a power of two; about 1, with a ratio of 1 / 0.97 and a mean of f^-2 of 1, if it is to
-/// multiples of a tolerance t, since the error variance is that of tolerance t / f; exactly 1 if no
-/// factor changes a rounding.
+/// Returns the interval of the factors f of rounding samples (precision/draw.h): (1, 2) if rounding
+/// is relative to a power of two; about 1, with a ratio of 1 / 0.97 and a mean of f^-2 of 1, if it
+/// is to multiples of a tolerance t, since the error variance is that of tolerance t / f; exactly 1
+/// if no factor changes a rounding.
 bb_draw_range bb_codec_draw_range(const bb_codec_config *config);
 bool bb_codec_has_draws(const bb_codec_config *config);
 
-/// Whether it is the plain format without further processing.
+/// Returns whether the storage is the plain format without further processing.
 bool bb_codec_is_plain(const bb_codec_config *config, bb_format format);
 
 /// Memory layout of rows, for products on encoded data (solvers/operator).
@@ -152,29 +154,30 @@ typedef enum bb_codec_form_kind {
 
 typedef struct bb_codec_form {
     bb_codec_form_kind kind;
-    bb_format format; ///< of the words
-    int bits;         ///< of the integers of a block or row
+    bb_format format; ///< format of the words
+    int bits;         ///< width of the integers of a block or row
 } bb_codec_form;
 
 bb_codec_form bb_codec_form_of(const bb_codec_config *config);
 
-/// Why products with it do not run on a device, as a sentence for the user; NULL if they do.
+/// Returns the reason why products with it do not run on a device, as a sentence for the user; NULL
+/// if they do.
 const char *bb_codec_absent(const bb_codec_config *config, bb_device_kind device);
 
-/// Whether rows may be scaled: the codec's precision is relative.
+/// Returns whether rows may be scaled: the codec's precision is relative.
 bool bb_codec_allows_row_scale(const bb_codec_config *config);
 
-/// Largest magnitude that rows are scaled to (bb_scaling_row_to).
+/// Returns the largest magnitude that rows are scaled to (bb_scaling_row_to).
 double bb_codec_scaled_largest(const bb_codec_config *config);
 
-/// Whether encoding needs an fp64 copy of the matrix: for the range of all values, or for more rows
-/// at once than a source provides.
+/// Returns whether encoding needs an fp64 copy of the matrix: for the range of all values, or for
+/// more rows at once than a source provides.
 bool bb_codec_needs_copy(const bb_codec_config *config);
 
-/// Whether products with it can be summed in short runs.
+/// Returns whether products with it can be summed in short runs.
 bool bb_codec_sums_in_runs(const bb_codec_config *config);
 
-/// Whether products on a device use a copy decoded once to fp32.
+/// Returns whether products on a device use a copy decoded once to fp32.
 bool bb_codec_unpacks(const bb_codec_config *config, bb_device_kind device);
 
 /// For plans: bytes per value, an approximate maximum if they depend on the data; seconds of one
@@ -196,9 +199,9 @@ typedef struct bb_matrix_layout {
                                 ///< the last may be smaller, with the same stride; NULL: none
 } bb_matrix_layout;
 
-/// Whether the codec can achieve the configuration's tolerance for values of this range (maximum -
-/// minimum); else the outcome is BB_OUTCOME_NOT_HELD and gives the requested tolerance and the
-/// nearest possible one. True if the tolerance does not depend on the range.
+/// Returns whether the codec can achieve the configuration's tolerance for values of this range
+/// (maximum - minimum); else the outcome is BB_OUTCOME_NOT_HELD and gives the requested tolerance
+/// and the nearest possible one. True if the tolerance does not depend on the range.
 bool bb_codec_supports_tolerance(const bb_codec_config *config, double range, bb_outcome *outcome);
 
 #ifdef __cplusplus

@@ -22,21 +22,21 @@ typedef struct bb_codec_ladder {
 
 enum { BB_CODEC_LADDERS = 2 }; ///< maximum per codec, each along another key
 
-/// Ladder number `index` of a storage's codec; NULL beyond the last.
+/// Returns ladder number `index` of a storage's codec; NULL beyond the last.
 const bb_codec_ladder *bb_codec_ladder_of(const bb_codec_config *storage, int index);
 
-/// The whole ladder in finer steps if it varies the tolerance, else unchanged.
+/// Returns the whole ladder in finer steps if it varies the tolerance, else unchanged.
 bb_codec_ladder bb_codec_ladder_refine(const bb_codec_ladder *ladder);
 
-/// Number of steps that change the width of integer values by one bit.
+/// Returns the number of steps that change the width of integer values by one bit.
 double bb_codec_ladder_bit(const bb_codec_ladder *ladder);
 
 /// Storage of a step, from 0: keys that `storage` gives are kept, the ladder's are added.
 bb_codec_config bb_codec_ladder_storage(const bb_codec_ladder *ladder,
                                         const bb_codec_config *storage, int step);
 
-/// First step accepted by bb_codec_check; `steps` if there is none or if the storage already gives
-/// the key.
+/// Returns the first step accepted by bb_codec_check; `steps` if there is none or if the storage
+/// already gives the key.
 int bb_codec_ladder_first(const bb_codec_ladder *ladder, const bb_codec_config *storage,
                           bb_row_scale scale);
 

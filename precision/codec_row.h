@@ -118,8 +118,8 @@ typedef struct bb_codec_row {
     bool needs_copy;      ///< encoded from an fp64 copy: needs the range, or more rows at a time
     bool sums_in_runs;
     bool unpacked_on[BB_DEVICE_KIND_COUNT]; ///< decoded once into fp32 for products
-    double seconds;                         ///< of one core to encode and compare a value, roughly
-    double most_bytes;              ///< per value if they depend on the data; 0: they do not
+    double seconds;                 ///< seconds of one core to encode and compare a value, roughly
+    double most_bytes;              ///< bytes per value if they depend on the data; 0: they do not
     double band_bytes;              ///< encoder workspace of a thread, per value of its band
     double own_bytes;               ///< tables of a matrix, independent of its size
     double thread_bytes;            ///< encoder workspace of a thread, independent of its band
@@ -175,7 +175,7 @@ struct bb_coded_matrix {
     bb_row_scale scaling;
     bb_matrix_layout layout;
     const bb_codec_row *row;
-    const bb_codec_ops *ops; // of the row
+    const bb_codec_ops *ops; // operations of the row
     bb_index piece_columns;
     bb_index group_lines; // consecutive rows of a group: 1, or 4 of a line
     bb_index band_lines;  // lines in a band
@@ -196,14 +196,14 @@ struct bb_coded_matrix {
 typedef struct bb_group_place {
     bb_index band;     ///< band number
     bb_index band_row; ///< first row of the band
-    bb_index lines;    ///< of the band; fewer in the matrix's last
+    bb_index lines;    ///< lines of the band; fewer in the matrix's last
     bb_index first;    ///< first row of the group
     bb_index rows_of_line;
 } bb_group_place;
 
 bb_group_place bb_coded_matrix_place(const bb_coded_matrix *matrix, bb_index group);
 
-/// Columns of a piece: piece_columns except for the last.
+/// Returns the columns of a piece: piece_columns except for the last.
 bb_index bb_coded_matrix_piece_count(const bb_coded_matrix *matrix, bb_index piece);
 
 static inline unsigned char *bb_coded_matrix_row(const bb_coded_matrix *matrix, bb_index row)
@@ -218,16 +218,16 @@ void bb_coded_matrix_count(bb_coded_matrix *matrix, bb_codec_counts counts);
 bool bb_codec_check_tolerance(const bb_codec_config *config, char *sentence, size_t bytes);
 void bb_codec_describe_tolerance(const bb_codec_config *config, char *out, size_t bytes);
 
-/// The configuration with the row's defaults for unset keys.
+/// Returns the configuration with the row's defaults for unset keys.
 bb_codec_config bb_codec_filled(const bb_codec_config *config);
 
-/// Whether rounding errors are passed to neighbours.
+/// Returns whether rounding errors are passed to neighbours.
 bool bb_codec_diffuses(const bb_codec_config *config);
 
-/// Interval of bb_codec_draw_range for rounding to multiples of a tolerance.
+/// Returns the interval of bb_codec_draw_range for rounding to multiples of a tolerance.
 bb_draw_range bb_codec_draw_tolerance(void);
 
-/// Rounding error of fp32: 2^-24 of a magnitude, or half the smallest subnormal.
+/// Returns the rounding error of fp32: 2^-24 of a magnitude, or half the smallest subnormal.
 double bb_codec_fp32_rounding(double magnitude);
 
 #endif

@@ -254,7 +254,7 @@ done:
     return status;
 }
 
-// Index of the first non-finite value; `count` if there is none.
+// Returns the index of the first non-finite value; `count` if there is none.
 static bb_index first_non_finite(const double *values, bb_index count)
 {
     bb_index place = 0;

@@ -44,8 +44,8 @@ bb_need bb_coded_matrix_resident(const bb_codec_config *config, const bb_matrix_
 bb_need bb_coded_matrix_need(const bb_codec_config *config, const bb_matrix_layout *layout,
                              double threads);
 
-/// Number of rows in a band: 1, a line of the row grid (zfp 3-D), four lines (zfp 4-D), or
-/// band_lines of them (low_rank, transform).
+/// Returns the number of rows in a band: 1, a line of the row grid (zfp 3-D), four lines (zfp 4-D),
+/// or band_lines of them (low_rank, transform).
 bb_index bb_coded_matrix_band(const bb_coded_matrix *matrix);
 
 /// Encodes a panel [panel rows][columns] (F64, host) as rows [row, row + panel rows): whole bands,
@@ -78,11 +78,12 @@ BB_CHECKED bb_status bb_coded_matrix_clip_row(bb_coded_matrix *matrix, bb_index 
 void bb_coded_matrix_fix_block(bb_coded_matrix *matrix, bb_index row, bb_index column,
                                bb_index count, const double *values);
 
-/// Stored value of a value in a fixed row, its scale undone: rounded to nearest, ties to even, as
-/// in bb_coded_matrix_encode, and clipped to the largest of the row or block, also instead of
-/// infinity. Non-finite values are returned unchanged. Pitfall: a block of bfp and mx represents
-/// little more than the values that it was fixed by, so errors passed on to a block of small values
-/// are clipped; integer has the whole row's range. Pure, safe from several threads at once.
+/// Returns the stored value of a value in a fixed row, its scale undone: rounded to nearest, ties
+/// to even, as in bb_coded_matrix_encode, and clipped to the largest of the row or block, also
+/// instead of infinity. Non-finite values are returned unchanged. Pitfall: a block of bfp and mx
+/// represents little more than the values that it was fixed by, so errors passed on to a block of
+/// small values are clipped; integer has the whole row's range. Pure, safe from several threads at
+/// once.
 double bb_coded_matrix_round(const bb_coded_matrix *matrix, bb_index row, bb_index column,
                              double value);
 
@@ -102,11 +103,11 @@ enum {
 /// first row.
 bb_index bb_coded_matrix_group_count(const bb_coded_matrix *matrix);
 
-/// Rows of a group, ascending; returns their number.
+/// Lists the rows of a group, ascending; returns their number.
 bb_index bb_coded_matrix_group_rows(const bb_coded_matrix *matrix, bb_index group,
                                     bb_index rows[BB_GROUP_ROWS]);
 
-/// The group of a row.
+/// Returns the group of a row.
 bb_index bb_coded_matrix_group_of(const bb_coded_matrix *matrix, bb_index row);
 
 /// Runs of columns that can be decoded independently: piece p covers [p piece_columns, ...), the
@@ -128,11 +129,11 @@ void bb_coded_matrix_decode(const bb_coded_matrix *matrix, bb_index row, bb_inde
 bb_index bb_coded_matrix_rows(const bb_coded_matrix *matrix);
 bb_index bb_coded_matrix_columns(const bb_coded_matrix *matrix);
 
-/// Scale of a row: stored value = scale * true value.
+/// Returns the scale of a row: stored value = scale * true value.
 double bb_coded_matrix_row_scale(const bb_coded_matrix *matrix, bb_index row);
 
-/// Bytes to store and read on a device: words or streams, exponents, widths, the index of pieces,
-/// and scales if there are any.
+/// Returns the bytes to store and read on a device: words or streams, exponents, widths, the index
+/// of pieces, and scales if there are any.
 size_t bb_coded_matrix_bytes(const bb_coded_matrix *matrix);
 
 /// Counts so far: values clipped to the range of a saturating format, nonzero values that
@@ -141,8 +142,8 @@ bb_index bb_coded_matrix_saturated(const bb_coded_matrix *matrix);
 bb_index bb_coded_matrix_underflowed(const bb_coded_matrix *matrix);
 bb_index bb_coded_matrix_non_finite(const bb_coded_matrix *matrix);
 
-/// Configuration of the matrix, defaults filled in and the tolerance absolute; passes
-/// bb_codec_check.
+/// Returns the configuration of the matrix, defaults filled in and the tolerance absolute; it
+/// passes bb_codec_check.
 const bb_codec_config *bb_coded_matrix_config(const bb_coded_matrix *matrix);
 
 /// Plain formats: the words of a row and their format, for kernels. NULL, and undefined, for other

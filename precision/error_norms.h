@@ -14,11 +14,11 @@
 
 /// Running sums; initialise with bb_error_norms_start().
 typedef struct bb_error_norms {
-    double sum_squares; ///< of the errors over 2^exponent
+    double sum_squares; ///< sum of squares of the errors over 2^exponent
     double max_error;
-    double minimum; ///< of the original
+    double minimum; ///< minimum of the original
     double maximum;
-    double sum; ///< of the errors over 2^exponent, for the bias
+    double sum; ///< sum of the errors over 2^exponent, for the bias
     double count;
     int exponent; ///< 0 unless squares of the errors would overflow or underflow
 } bb_error_norms;
@@ -31,8 +31,8 @@ bb_error_norms bb_error_norms_start(void);
 void bb_error_norms_add(bb_error_norms *norms, const double *original, const double *approximation,
                         bb_index count);
 
-/// Exponent of the unit of a call's sums: 0 if squares of errors up to `largest` can be summed
-/// directly. 2^-exponent is finite.
+/// Returns the exponent of the unit of a call's sums: 0 if squares of errors up to `largest` can be
+/// summed directly. 2^-exponent is finite.
 BB_DEVICE_FUNCTION
 int bb_error_norms_exponent(double largest)
 {
@@ -83,24 +83,24 @@ void bb_error_norms_merge(bb_error_norms *norms, const bb_error_norms *other)
     }
 }
 
-/// Maximum - minimum of the original.
+/// Returns maximum - minimum of the original.
 double bb_error_norms_range(const bb_error_norms *norms);
 
 double bb_error_norms_rmse(const bb_error_norms *norms);
 double bb_error_norms_nrmse(const bb_error_norms *norms);
 
-/// Mean error.
+/// Returns the mean error.
 double bb_error_norms_bias(const bb_error_norms *norms);
 
-/// Over the full range; infinity for an exact approximation.
+/// Returns the psnr over the full range; infinity for an exact approximation.
 double bb_error_norms_psnr_db(const bb_error_norms *norms);
 
-/// ||approximation - truth|| / ||truth||, Euclidean, scaled by a power of two so that squares
-/// neither overflow nor underflow. 0 if both are zero, infinite if only the truth is, NaN if a
-/// value is not finite. Summed in order.
+/// Computes ||approximation - truth|| / ||truth||, Euclidean, scaled by a power of two so that
+/// squares neither overflow nor underflow. 0 if both are zero, infinite if only the truth is, NaN
+/// if a value is not finite. Summed in order.
 double bb_error_norms_relative(const double *approximation, const double *truth, bb_index count);
 
-/// Half range, as the zfp tool prints it.
+/// Returns the psnr over half the range, as the zfp tool prints it.
 double bb_error_norms_psnr_zfp_db(const bb_error_norms *norms);
 
 #endif

@@ -132,7 +132,7 @@ BB_CLONES static bb_index round_f32(int dropped, float normal, float magic, floa
     return over;
 }
 
-// Probability that a normal number lies in [0, magnitude] or its mirror.
+// Returns the probability that a normal number lies in [0, magnitude] or its mirror.
 static double within(double magnitude, double deviation)
 {
     return erf(magnitude / (deviation * sqrt(2.0)));

@@ -32,9 +32,9 @@ typedef enum bb_format {
 /// One row of the format table.
 typedef struct bb_format_info {
     const char *name;
-    int bytes;            ///< of one stored value
+    int bytes;            ///< size of one stored value
     int significand;      ///< bits, including the hidden one
-    int minimum_exponent; ///< of the smallest normal number, 2^minimum_exponent
+    int minimum_exponent; ///< exponent of the smallest normal number, 2^minimum_exponent
     double largest;       ///< largest finite value
     bool saturates;       ///< overflow gives `largest`, counted, instead of infinity
 } bb_format_info;
@@ -47,21 +47,23 @@ extern const char *const bb_format_names[];
 /// The formats that sums and products are computed in: "fp64", "fp32" (a prefix of bb_format).
 extern const char *const bb_working_format_names[];
 
-/// Unit roundoff u = 2^-significand: |round(x) - x| <= u |x| for normal x (the declared bound).
+/// Returns the unit roundoff u = 2^-significand: |round(x) - x| <= u |x| for normal x (the declared
+/// bound).
 double bb_format_unit_roundoff(bb_format format);
 
-/// Smallest positive normal and subnormal numbers; below normal, |round(x) - x| <= subnormal / 2.
+/// Return the smallest positive normal and subnormal numbers; below normal, |round(x) - x| <=
+/// subnormal / 2.
 double bb_format_smallest_normal(bb_format format);
 double bb_format_smallest_subnormal(bb_format format);
 
 /// Rounding of doubles to a format, for bb_format_rule_round and _word (format_core.h).
 struct bb_format_rule bb_format_rule_of(bb_format format);
 
-/// Nearest value of the format, ties to even.
+/// Returns the nearest value of the format, ties to even.
 double bb_format_round(bb_format format, double value);
 
-/// Mean square error of rounding a normal variate of mean 0: within a binade errors are uniform
-/// over a step. Numbers beyond the largest are ignored.
+/// Returns the mean square error of rounding a normal variate of mean 0: within a binade errors are
+/// uniform over a step. Numbers beyond the largest are ignored.
 double bb_format_normal_error(bb_format format, double deviation);
 
 /// Rounds `count` floats in place or into `out`; `format` has 32 bits or fewer. Returns the number
@@ -76,7 +78,7 @@ bb_index bb_format_narrow(bb_format format, const double *values, bb_index count
 /// count * bytes; words are little-endian as in memory.
 bb_index bb_format_encode(bb_format format, const double *values, bb_index count, void *out);
 
-/// As bb_format_encode for floats, each multiplied by `scale` first.
+/// Encodes as bb_format_encode, for floats, each multiplied by `scale` first.
 bb_index bb_format_encode_f32(bb_format format, const float *values, bb_index count, double scale,
                               void *out);
 

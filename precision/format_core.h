@@ -55,7 +55,7 @@ double bb_format_round_magnitude_f64(double magnitude, int dropped, double norma
     return magnitude < normal ? small : rounded;
 }
 
-/// As above for fp32; `magic` is 2^23 times the subnormal spacing.
+/// Rounds as above for fp32; `magic` is 2^23 times the subnormal spacing.
 BB_DEVICE_FUNCTION
 float bb_format_round_magnitude_f32(float magnitude, int dropped, float normal, float magic)
 {

@@ -98,7 +98,7 @@ typedef struct bb_policy_facts {
 typedef struct bb_policy_question {
     const bb_policy_config *policy;
     bb_variant arithmetic;        ///< of the pipeline
-    const bb_policy_facts *facts; ///< NULL if the rule needs none
+    const bb_policy_facts *facts; ///< facts of the matrix; NULL if the rule needs none
     double tolerance;             ///< eps, if the rule uses one
 } bb_policy_question;
 
@@ -113,7 +113,7 @@ typedef struct bb_policy_row {
     bool is_found;                              ///< tried by a search
     bool by_tolerance, by_tile_norms, by_table; ///< required facts
     const char *missing[BB_DEVICE_KIND_COUNT];  ///< reason if a device lacks it, else NULL
-    /// Variant of tile (row, column), row >= column.
+    /// Returns the variant of tile (row, column), row >= column.
     bb_variant (*variant)(const bb_policy_question *question, bb_index row, bb_index column);
     /// Bound of bb_policy_map; NULL: products use their tile's variant.
     double (*product_bound)(const bb_policy_question *question);
@@ -131,11 +131,11 @@ BB_POLICIES(BB_POLICY_ROW)
 
 const bb_policy_row *bb_policy_describe(const bb_policy_config *policy);
 
-/// Whether a kind of policy supports a key that not all support, or requires it.
+/// Returns whether a kind of policy supports a key that not all support, or requires it.
 bool bb_policy_uses_key(bb_policy_kind kind, const char *key);
 bool bb_policy_requires(bb_policy_kind kind, const char *key);
 
-/// Result of bb_policy_row.variants of its row.
+/// Returns the result of bb_policy_row.variants of its row.
 int bb_policy_variants(const bb_policy_config *policy, bb_variant arithmetic,
                        bb_variant out[BB_VARIANT_COUNT]);
 
@@ -154,8 +154,8 @@ typedef struct bb_policy_map {
     bool diagonal_follows; ///< variants and product_bound apply to diagonal tiles too
 } bb_policy_map;
 
-/// Whether one tile format serves both variants that a policy chooses from per product: their
-/// output is fp32. True for policies that do not choose per product.
+/// Returns whether one tile format serves both variants that a policy chooses from per product:
+/// their output is fp32. True for policies that do not choose per product.
 bool bb_policy_products_fit(const bb_policy_config *policy, bb_variant arithmetic);
 
 /// Resolves a policy, with `arithmetic` the pipeline's own variant. Errors: BB_INVALID (neither
@@ -164,14 +164,14 @@ BB_CHECKED bb_status bb_policy_map_create(const bb_policy_config *policy, bb_var
                                           const bb_policy_facts *facts, bb_policy_map **out);
 void bb_policy_map_destroy(bb_policy_map **map);
 
-/// Variant of tile (row, column), row >= column.
+/// Returns the variant of tile (row, column), row >= column.
 bb_variant bb_policy_map_at(const bb_policy_map *map, bb_index row, bb_index column);
 
-/// Fraction of the lower tiles with each variant, by number: out [BB_VARIANT_COUNT].
+/// Computes the fraction of the lower tiles with each variant, by number: out [BB_VARIANT_COUNT].
 void bb_policy_map_shares(const bb_policy_map *map, double out[BB_VARIANT_COUNT]);
 
-/// Variant of tile (row, column) before any facts are known: if the policy needs some, the one with
-/// the widest storage among its choices.
+/// Returns the variant of tile (row, column) before any facts are known: if the policy needs some,
+/// the one with the widest storage among its choices.
 bb_variant bb_policy_variant(const bb_policy_config *policy, bb_variant arithmetic, bb_index row,
                              bb_index column);
 

@@ -319,13 +319,14 @@ void bb_row_certificate_add(bb_row_certificate *row, const bb_error_norms *norms
     bb_error_norms_merge(&row->norms, norms);
 }
 
-// Relative error bound of a sum of n terms in fp64, relative to the sum of magnitudes.
+// Returns the relative error bound of a sum of n terms in fp64, relative to the sum of magnitudes.
 static double slack(double count)
 {
     return 0x1p-52 * (count + 4.0);
 }
 
-// Square root of a sum of squares, enlarged by the possible underflow of terms and partial sums.
+// Returns the square root of a sum of squares, enlarged by the possible underflow of terms and
+// partial sums.
 static double root(double squares, double count)
 {
     return sqrt(squares * (1.0 + slack(count)) + count * 0x1p-1073) * (1.0 + 0x1p-50);
@@ -373,7 +374,7 @@ static double or_infinity(double bound)
     return isnan(bound) ? INFINITY : bound;
 }
 
-// Upper bound of ||E - mu||_2; infinite if squares overflow or underflow.
+// Returns an upper bound of ||E - mu||_2; infinite if squares overflow or underflow.
 static double deviation_of_errors(double error_2, double count, double least_mean)
 {
     if (!(error_2 > 0x1p-400 && error_2 < 0x1p400)) {
@@ -402,7 +403,7 @@ double bb_row_certificate_coding(const bb_row_certificate *row, const bb_vector_
                        (1.0 + 0x1p-50));
 }
 
-// Rounding bound for a row that is multiplied in factored form.
+// Returns the rounding bound for a row that is multiplied in factored form.
 static double path_rounding(const bb_row_rounding *path, const bb_vector_norms *x,
                             const bb_sum_rounding *rounding)
 {

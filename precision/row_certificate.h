@@ -41,15 +41,15 @@
 
 /// For one row; zeros: the row is decoded.
 typedef struct bb_row_rounding {
-    double norm_1, norm_2, largest; ///< of P, as above
-    double underflow;               ///< of products, over the smallest number of their format
-    double peak;                    ///< any intermediate magnitude, over max|x|
-    double roundings, sums, wide;   ///< counts, as above; wide 0: the row is decoded
-    double chunk;                   ///< products summed per run in the format of the products
+    double norm_1, norm_2, largest; ///< norms of P, as above
+    double underflow; ///< underflow of products, over the smallest number of their format
+    double peak;      ///< any intermediate magnitude, over max|x|
+    double roundings, sums, wide; ///< counts, as above; wide 0: the row is decoded
+    double chunk;                 ///< products summed per run in the format of the products
 } bb_row_rounding;
 
-/// Rounding of a band's rows (bb_coded_matrix_band, fewer in the last). Zeros if products decode.
-/// Errors: BB_MEMORY.
+/// Computes the rounding of a band's rows (bb_coded_matrix_band, fewer in the last). Zeros if
+/// products decode. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_row_roundings_of(const bb_coded_matrix *matrix, bb_index band,
                                          bb_row_rounding *out);
 
@@ -68,7 +68,7 @@ void bb_row_roundings_of_blocks(const bb_transform_plan *plan, const bb_transfor
 
 /// Running sums of one row; initialise with bb_row_certificate_start. 160 bytes per row are stored.
 typedef struct bb_row_certificate {
-    bb_error_norms norms;  ///< of E
+    bb_error_norms norms;  ///< norms of E
     double error_1;        ///< ||E||_1
     double stored_1;       ///< ||stored||_1
     double stored_squares; ///< ||stored||_2^2
@@ -107,10 +107,10 @@ typedef struct bb_sum_rounding {
     double of_largest;              ///< largest perturbation of an x, relative to max|x|
 } bb_sum_rounding;
 
-/// Upper bound of |E x|: effect of storage on y.
+/// Returns an upper bound of |E x|: effect of storage on y.
 double bb_row_certificate_coding(const bb_row_certificate *row, const bb_vector_norms *x);
 
-/// Upper bound of |fl(stored x) - stored x|: effect of arithmetic on y.
+/// Returns an upper bound of |fl(stored x) - stored x|: effect of arithmetic on y.
 double bb_row_certificate_rounding(const bb_row_certificate *row, const bb_vector_norms *x,
                                    const bb_sum_rounding *rounding);
 

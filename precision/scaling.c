@@ -7,7 +7,8 @@
 
 enum { LANES = 16 };
 
-// Largest magnitude, ignoring NaN. In lanes, so that the loop vectorises.
+// Returns the largest magnitude, ignoring NaN. Values are compared in lanes, so that the loop
+// vectorises.
 BB_CLONES static double largest_magnitude(const double *values, bb_index count)
 {
     double lanes[LANES] = {0.0};

@@ -52,8 +52,8 @@ typedef struct bb_variant_info {
     const char *name;
     bb_format operand;
     bb_format accumulator;
-    bb_format output; ///< of the updated tile; also its storage (x3: as wide as fp32)
-    int products;     ///< of operand planes: 3 for x3, 1 otherwise
+    bb_format output; ///< format of the updated tile; also its storage (x3: as wide as fp32)
+    int products;     ///< products of operand planes: 3 for x3, 1 otherwise
     bool rounds;      ///< whether operands are rounded
     double rate;      ///< of large square matrix products on one H200, TF/s, with CUDA 13.0
                       ///< (x3: of its result; fp8: of bf16, which its products use): to rank
@@ -66,24 +66,24 @@ typedef struct bb_variant_info {
 
 const bb_variant_info *bb_variant_describe(bb_variant variant);
 
-/// Unit roundoff u of the operands: |round(a) - a| <= u |a| in their format's normal range; 2^-23
-/// for x3.
+/// Returns the unit roundoff u of the operands: |round(a) - a| <= u |a| in their format's normal
+/// range; 2^-23 for x3.
 double bb_variant_unit_roundoff(bb_variant variant);
 
 /// Bound on the error of a product of rounded operands, relative to |a||b|: 2 u + u^2, for x3 2^-21
 /// (2^-22 omitted, 2^-23 for either operand), 0 for sp and dp, whose operands are not rounded.
 double bb_variant_product_error(bb_variant variant);
 
-/// Whether a policy on a device may assign it to a block: its `in_halves` is stored in planes of
-/// fp16.
+/// Returns whether a policy on a device may assign it to a block: its `in_halves` is stored in
+/// planes of fp16.
 bool bb_variant_mixes(bb_variant variant);
 
-/// Variant for updates of a diagonal tile that does not follow its policy: dp if the tile is fp64,
-/// else sp.
+/// Returns the variant for updates of a diagonal tile that does not follow its policy: dp if the
+/// tile is fp64, else sp.
 bb_variant bb_variant_on_diagonal(bb_variant variant);
 
-/// Time of products at their rates relative to sp, from the fraction of the operations in each
-/// variant: shares [BB_VARIANT_COUNT].
+/// Computes the time of products at their rates relative to sp, from the fraction of the operations
+/// in each variant: shares [BB_VARIANT_COUNT].
 double bb_variant_relative_cost(const double *shares);
 
 /// NULL-terminated names in the order of the enum.

@@ -112,7 +112,7 @@ BB_CLONES static void pack_blocks(const bb_bfp_layout *layout, const double *val
     }
 }
 
-// Mantissas of a block, assembled from its planes.
+// Assembles the mantissas of a block from its planes.
 BB_PLANE_FUNCTION void unpack_block(const bb_bfp_layout *layout, const unsigned char *row,
                                     size_t block, int32_t mantissas[BB_BLOCK])
 {

@@ -17,7 +17,7 @@
 enum {
     BB_BFP_LEAST_BITS = 4,
     BB_BFP_MOST_BITS = 16,
-    BB_BFP_WIDTHS = 5, ///< of planes: 1, 2, 4, 8, 16
+    BB_BFP_WIDTHS = 5, ///< number of widths of planes: 1, 2, 4, 8, 16
     BB_BFP_LEAST_EXPONENT = -126,
     BB_BFP_POISONED = -128,
 };
@@ -66,14 +66,14 @@ int bb_bfp_exponent_of(uint64_t magnitude_bits, int bits)
     return (int)(rounded >> 52) - 1023 - bits + 2;
 }
 
-/// 2^-exponent for an exponent above -1024.
+/// Returns 2^-exponent for an exponent above -1024.
 BB_DEVICE_FUNCTION
 double bb_bfp_per_unit(int exponent)
 {
     return bb_format_f64_of_bits((uint64_t)(1023 - exponent) << 52);
 }
 
-/// Nearest integer number of units, ties to even, if it has at most 32 bits.
+/// Returns the nearest integer number of units, ties to even, if it has at most 32 bits.
 BB_DEVICE_FUNCTION
 int32_t bb_bfp_rounded(double scaled, double per_unit)
 {
@@ -88,7 +88,7 @@ double bb_bfp_beyond(int bits)
     return ((double)(1 << (bits - 1)) - 0.5) * bb_bfp_per_unit(-bb_bfp_most_exponent(bits));
 }
 
-/// Mantissa of value i of a block.
+/// Returns the mantissa of value i of a block.
 BB_DEVICE_FUNCTION
 int32_t bb_bfp_mantissa(const bb_bfp_layout *layout, const unsigned char *row, bb_index block,
                         int i)
@@ -103,7 +103,7 @@ int32_t bb_bfp_mantissa(const bb_bfp_layout *layout, const unsigned char *row, b
     return bb_plane_signed(mantissa, layout->bits);
 }
 
-/// 2^e, a normal number, or NaN; mantissa times unit is exact in fp32 and never subnormal.
+/// Returns 2^e, a normal number, or NaN; mantissa times unit is exact in fp32 and never subnormal.
 BB_DEVICE_FUNCTION
 float bb_bfp_unit(const bb_bfp_layout *layout, const unsigned char *row, bb_index block)
 {

@@ -14,7 +14,8 @@ typedef struct front {
     double *above; // [across]: the line above from here on, this line before
 } front;
 
-// Value plus the errors of its neighbours, the left one last because it is available last.
+// Returns the value plus the errors of its neighbours, the left one last because it is available
+// last.
 static inline double with_incoming(const front *queue, bb_index i, double value)
 {
     return (value + (queue->above[i] - queue->corner)) + queue->left;
@@ -87,8 +88,8 @@ bb_index bb_diffusion_format(bb_format format, double scale, const double *value
     return underflowed;
 }
 
-// Exponent of the smallest unit for which `largest` is at most 2^(bits-1) - 1, limited to the
-// available ones; bb_bfp_most_exponent + 1 if there is none.
+// Returns the exponent of the smallest unit for which `largest` is at most 2^(bits-1) - 1, limited
+// to the available ones; bb_bfp_most_exponent + 1 if there is none.
 static int unit_exponent(int bits, double largest)
 {
     const double mantissa = ldexp(1.0, bits - 1) - 1.0;
@@ -111,7 +112,7 @@ double bb_diffusion_bfp_limit(int bits, double largest)
     return ldexp(1.0, exponent < limit ? exponent : limit);
 }
 
-// Exponent of block b of a scaled row.
+// Returns the exponent of block b of a scaled row.
 static int block_exponent(int bits, double scale, const double *values, bb_index columns,
                           bb_index b)
 {

@@ -23,7 +23,7 @@
 #include "core/array.h"
 #include "precision/format.h"
 
-/// Largest |e| of a row whose largest representable magnitude is `largest`, scaled.
+/// Returns the largest |e| of a row whose largest representable magnitude is `largest`, scaled.
 double bb_diffusion_format_limit(bb_format format, double largest);
 double bb_diffusion_bfp_limit(int bits, double largest);
 

@@ -184,7 +184,7 @@ static double squares_of(int bits, double step, const double *values, bb_index c
     return sum;
 }
 
-// Step of a row of finite values; `largest` is its largest magnitude within fp32.
+// Computes the step of a row of finite values; `largest` is its largest magnitude within fp32.
 static float choose_step(const bb_coded_matrix *matrix, const double *values, double largest)
 {
     const int bits = bits_of(matrix);

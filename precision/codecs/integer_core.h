@@ -22,21 +22,21 @@ double bb_integer_clip(bb_index clip)
     return parts[clip];
 }
 
-/// Whether this magnitude is representable.
+/// Returns whether this magnitude is representable.
 BB_DEVICE_FUNCTION
 bool bb_integer_in_range(double magnitude)
 {
     return magnitude <= (double)FLT_MAX;
 }
 
-/// Largest word.
+/// Returns the largest word.
 BB_DEVICE_FUNCTION
 double bb_integer_top(int bits)
 {
     return (double)((1 << (bits - 1)) - 1);
 }
 
-/// Step of a row whose largest magnitude is within fp32.
+/// Returns the step of a row whose largest magnitude is within fp32.
 BB_DEVICE_FUNCTION
 float bb_integer_step(int bits, double largest)
 {
@@ -45,7 +45,7 @@ float bb_integer_step(int bits, double largest)
     return (double)step * top > (double)FLT_MAX ? nextafterf(step, 0.0F) : step;
 }
 
-/// The clip with the smallest sum of squared errors, the first of equal ones.
+/// Returns the clip with the smallest sum of squared errors, the first of equal ones.
 BB_DEVICE_FUNCTION
 bb_index bb_integer_best_clip(const double *squares, bb_index count)
 {
@@ -60,14 +60,14 @@ bb_index bb_integer_best_clip(const double *squares, bb_index count)
     return best;
 }
 
-/// Divisor of values: infinite for step 0, so that the words are 0.
+/// Returns the divisor of values: infinite for step 0, so that the words are 0.
 BB_DEVICE_FUNCTION
 double bb_integer_divisor(double step)
 {
     return step > 0.0 ? step : (double)INFINITY;
 }
 
-/// Nearest integer number of steps, ties to even, at most one above `top`.
+/// Returns the nearest integer number of steps, ties to even, at most one above `top`.
 BB_DEVICE_FUNCTION
 double bb_integer_steps(double value, double divisor, double top)
 {
@@ -83,7 +83,7 @@ double bb_integer_clipped(double steps, double top)
     return steps > top ? top : steps < -top ? -top : steps;
 }
 
-/// Decoded value minus the value.
+/// Returns the decoded value minus the value.
 BB_DEVICE_FUNCTION
 double bb_integer_error(double value, double step, double divisor, double top)
 {

@@ -22,16 +22,16 @@ extern "C" {
 #endif
 
 enum {
-    BB_LOW_RANK_CELLS = 1024,    ///< maximum of a tile, with padded lines
-    BB_LOW_RANK_BAND_LINES = 16, ///< maximum of a band
+    BB_LOW_RANK_CELLS = 1024,    ///< maximum cells of a tile, with padded lines
+    BB_LOW_RANK_BAND_LINES = 16, ///< maximum lines of a band
     BB_LOW_RANK_ITEM_NARROW = 4, ///< rows of V processed at once by one warp of a GPU
     BB_LOW_RANK_ITEM_WIDE = 2,
 };
 
 /// The mesh of columns cut into tiles, row-major.
 typedef struct bb_low_rank_mesh {
-    bb_index columns, lines;           ///< of the mesh
-    bb_index tile_columns, tile_lines; ///< of a tile
+    bb_index columns, lines;           ///< columns and lines of the mesh
+    bb_index tile_columns, tile_lines; ///< columns and lines of a tile
     bb_index across, down;             ///< tiles
 } bb_low_rank_mesh;
 
@@ -82,7 +82,8 @@ bb_index bb_coded_matrix_low_rank_bands(const bb_coded_matrix *matrix);
 /// A band; the last one may have fewer rows.
 const bb_low_rank_band *bb_coded_matrix_low_rank_band(const bb_coded_matrix *matrix, bb_index band);
 
-/// Items of a band, with V and terms relative to the band; `out` may be NULL. Returns their number.
+/// Lists the items of a band, with V and terms relative to the band; `out` may be NULL. Returns
+/// their number.
 bb_index bb_low_rank_items(const bb_low_rank_band *band, const bb_low_rank_mesh *mesh,
                            bb_low_rank_item *out);
 

@@ -263,7 +263,7 @@ done:
     return status;
 }
 
-// Norm of the columns of one line, which form one tile.
+// Returns the norm of the columns of one line, which form one tile.
 static bb_low_rank_norm norm_of(const bb_coded_matrix *matrix, bb_index column, bb_index columns)
 {
     const double *factors = matrix->layout.column_norms;
@@ -312,7 +312,7 @@ done:
     return status;
 }
 
-// Cells of row i of a tile, in fp64.
+// Decodes the cells of row i of a tile, in fp64.
 static void decode_tile(const bb_low_rank_band *band, const bb_low_rank_tile *tile, bb_index cells,
                         bb_index i, double *v, double *out)
 {

@@ -93,7 +93,7 @@ typedef struct task {
     const double *gaussians;
     int m, n;         // rows, cells
     int rank;         // columns of Q so far
-    double limit;     // on the error's Frobenius norm
+    double limit;     // bound on the error's Frobenius norm
     double remainder; // norm of the remainder, weighted
     double count;     // of columns that are not all zero
     bool all_wide;
@@ -170,7 +170,7 @@ static void apply_norm(const task *work, bb_index count, double *rows)
                 (int)norms->columns, 1.0, norms->factor, (int)norms->stride, rows, work->n);
 }
 
-// Norm of the errors [m][n] that the tolerance bounds; overwrites them.
+// Computes the norm of the errors [m][n] that the tolerance bounds; overwrites them.
 static double error_of(const task *work, double *errors)
 {
     if (work->room->norm.factor != NULL) {
@@ -224,7 +224,7 @@ done:
     return status;
 }
 
-// Left vectors [rank][m], right ones [rank][n] and singular values of Q B.
+// Computes left vectors [rank][m], right ones [rank][n] and singular values of Q B.
 static bb_status order_terms(task *work)
 {
     bb_status status = BB_OK;
@@ -240,7 +240,7 @@ done:
     return status;
 }
 
-// Exponent e for which the largest of 2^e values lies in [2^TOP, 2^(TOP + 1)).
+// Returns the exponent e for which the largest of 2^e values lies in [2^TOP, 2^(TOP + 1)).
 static int balance(const double *values, bb_index count)
 {
     double largest = 0.0;
@@ -279,7 +279,7 @@ static double split(double sigma, int *exponent)
     return ldexp(sigma, -*exponent);
 }
 
-// Squared error of a row in the norm; overwrites `decoded`.
+// Computes the squared error of a row in the norm; overwrites `decoded`.
 static double row_error(const task *work, const double *exact, double *decoded)
 {
     for (int j = 0; j < work->n; ++j) {
@@ -290,7 +290,7 @@ static double row_error(const task *work, const double *exact, double *decoded)
     return price * price;
 }
 
-// Squared error that each term would have in fp16.
+// Computes the squared error that each term would have in fp16.
 static void estimate_rounding(const task *work)
 {
     const bb_low_rank_room *room = work->room;
@@ -353,7 +353,7 @@ done:
     return status;
 }
 
-// Row i of a form's V.
+// Returns row i of a form's V.
 static void *row_of_v(const bb_low_rank_form *form, bb_index i, bb_index n)
 {
     return form->v + (i < form->wide ? 4 * i : 4 * form->wide + 2 * (i - form->wide)) * n;
@@ -441,7 +441,7 @@ done:
     return status;
 }
 
-// Dense form, where it is cheaper or the only one available.
+// Builds the dense form, where it is cheaper or the only one available.
 static bb_status compare_with_dense(const task *work, bool held, bb_low_rank_form *out)
 {
     bb_status status = BB_OK;

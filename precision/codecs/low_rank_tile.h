@@ -38,7 +38,7 @@ typedef struct bb_low_rank_room {
     double *tile;               ///< [rows][cells] exact values, lines zero-padded
     double *rest, *q, *b, *left, *right, *core, *sigma, *rounding, *tau, *work;
     double *live;          ///< [cells], 1 if a column of the tile is not all zero, else 0
-    bb_low_rank_norm norm; ///< for the current tile
+    bb_low_rank_norm norm; ///< norm of the current tile
 } bb_low_rank_room;
 
 /// Maximum number of terms of a tile: with more it is cheaper dense.

@@ -43,7 +43,7 @@ static const bb_mx_element bb_mx_elements[] = {
     BB_MX_INT8,                      // int8
 };
 
-// Value of a code; codes of e4m3 and e5m2 beyond the largest value are never stored.
+// Returns the value of a code; codes of e4m3 and e5m2 beyond the largest value are never stored.
 static inline double mx_element_value(const bb_mx_element *kind, int code)
 {
     const int sign = code >> (kind->bits - 1);
@@ -185,7 +185,8 @@ static bb_status create(bb_coded_matrix *matrix)
     return BB_OK;
 }
 
-// Largest representable magnitude of `count` values, and how many are not representable.
+// Finds the largest representable magnitude of `count` values, and counts those that are not
+// representable.
 static double largest_held(const double *values, int count, bb_index *bad)
 {
     double maximum = 0.0;
@@ -198,7 +199,7 @@ static double largest_held(const double *values, int count, bb_index *bad)
     return maximum;
 }
 
-// Scale word of a block with this largest magnitude.
+// Returns the scale word of a block with this largest magnitude.
 static unsigned char scale_word(const mx_store *store, double largest, double row_scale)
 {
     unsigned char word = 0;
@@ -256,7 +257,7 @@ static void encode_unit(const mx_store *store, const double values[BB_BLOCK], do
     (void)bb_plane_pack_block(codes, bits, words);
 }
 
-// Row scale of nvfp4; 1 for the others.
+// Returns the row scale of nvfp4; 1 for the others.
 static float row_scale_at(const mx_store *store, const unsigned char *row)
 {
     float stored = 1.0F;
@@ -316,7 +317,7 @@ static void fix_block(bb_coded_matrix *matrix, bb_index row, bb_index unit,
     }
 }
 
-// Scale of block `b` of a unit.
+// Returns the scale of block `b` of a unit.
 static inline float scale_at(const mx_store *store, const unsigned char *row, bb_index unit, int b)
 {
     if (store->nv) {

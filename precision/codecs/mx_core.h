@@ -27,21 +27,21 @@ typedef struct bb_mx_element {
 
 enum { BB_MX_NOT_HELD = 255 }; ///< scale that marks a poisoned block
 
-/// Whether this magnitude is representable in a block.
+/// Returns whether this magnitude is representable in a block.
 BB_DEVICE_FUNCTION
 bool bb_mx_in_range(double magnitude)
 {
     return magnitude < 0x1p128;
 }
 
-/// Smallest magnitude other than zero.
+/// Returns the smallest magnitude other than zero.
 BB_DEVICE_FUNCTION
 double bb_mx_least(const bb_mx_element *kind)
 {
     return ldexp(1.0, kind->least_exponent - kind->fraction);
 }
 
-/// s of a block with this representable largest magnitude.
+/// Returns s of a block with this representable largest magnitude.
 BB_DEVICE_FUNCTION
 int bb_mx_scale(const bb_mx_element *kind, double largest)
 {
@@ -58,7 +58,7 @@ typedef struct bb_mx_code {
     bool saturated, underflowed;
 } bb_mx_code;
 
-/// Code of a value over its scale, not NaN; `minimum` is bb_mx_least.
+/// Returns the code of a value over its scale, not NaN; `minimum` is bb_mx_least.
 BB_DEVICE_FUNCTION
 bb_mx_code bb_mx_code_of(const bb_mx_element *kind, double value, double minimum)
 {

@@ -16,7 +16,7 @@
 
 enum { BB_BLOCK = 32 };
 
-/// Field of value i of a block in its plane of width `width`.
+/// Returns the field of value i of a block in its plane of width `width`.
 BB_DEVICE_FUNCTION
 uint32_t bb_plane_field(const unsigned char *plane, int width, int i)
 {

@@ -107,7 +107,7 @@ BB_PLANE_FUNCTION int width_of(const int32_t quotients[BB_BLOCK])
     return bb_quantiser_width(magnitudes, any);
 }
 
-// Returns the end of the words.
+// Packs a block and returns the end of the words.
 BB_CLONES static unsigned char *encode_blocks(const double *values, double per_step, bb_index count,
                                               unsigned char *widths, unsigned char *out,
                                               bb_codec_counts *counts)
@@ -170,7 +170,7 @@ done:
     return status;
 }
 
-// Nearest multiple of the step, independent of the row; clipped beyond 31 bits.
+// Rounds to the nearest multiple of the step, independent of the row; clipped beyond 31 bits.
 static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled)
 {
     const double step = (double)((const quantiser_store *)matrix->store)->step;
@@ -182,7 +182,8 @@ static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index co
     return ((quotient + 0x1.8p52) - 0x1.8p52) * step;
 }
 
-// Words of a block, after skipping those before it in its run; NULL if the row is all zeros.
+// Finds the words of a block, after skipping those before it in its run; NULL if the row is all
+// zeros.
 static const unsigned char *words_at(const bb_coded_matrix *matrix, bb_index row, bb_index block)
 {
     const unsigned char *widths = widths_at(matrix, row);

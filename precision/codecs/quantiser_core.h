@@ -6,14 +6,14 @@
 
 #include "precision/format_core.h"
 
-/// Whether a quotient of this magnitude, possibly NaN, fits 32 bits after rounding.
+/// Returns whether a quotient of this magnitude, possibly NaN, fits 32 bits after rounding.
 BB_DEVICE_FUNCTION
 bool bb_quantiser_in_range(double magnitude)
 {
     return magnitude < 0x1p31 - 0.5;
 }
 
-/// Nearest integer, ties to even.
+/// Returns the nearest integer, ties to even.
 BB_DEVICE_FUNCTION
 int32_t bb_quantiser_rounded(double quotient)
 {
@@ -21,8 +21,8 @@ int32_t bb_quantiser_rounded(double quotient)
     return (int32_t)(uint32_t)bb_format_bits_of_f64(quotient + 0x1.8p52);
 }
 
-/// Two's complement width of a block: `magnitudes` is the OR of q ^ (q >> 31) over all quotients q,
-/// `any` that of q. 0: zeros; all -1 needs one bit.
+/// Returns the two's complement width of a block: `magnitudes` is the OR of q ^ (q >> 31) over all
+/// quotients q, `any` that of q. 0: zeros; all -1 needs one bit.
 BB_DEVICE_FUNCTION
 int bb_quantiser_width(uint32_t magnitudes, uint32_t any)
 {

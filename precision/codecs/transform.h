@@ -32,21 +32,21 @@ enum {
     BB_TRANSFORM_WIDEST = 32,
 };
 
-/// Bits per coefficient for a code of 1 to 15.
+/// Returns the bits per coefficient for a code of 1 to 15.
 BB_DEVICE_FUNCTION
 int bb_transform_width(int code)
 {
     return code < 14 ? code : code == 14 ? BB_TRANSFORM_WIDE : BB_TRANSFORM_WIDEST;
 }
 
-/// Smallest code whose width suffices for `bits` of 0 to 32.
+/// Returns the smallest code whose width suffices for `bits` of 0 to 32.
 BB_DEVICE_FUNCTION
 int bb_transform_code(int bits)
 {
     return bits < 14 ? bits : bits <= BB_TRANSFORM_WIDE ? 14 : 15;
 }
 
-/// Number of set bits.
+/// Returns the number of set bits.
 BB_DEVICE_FUNCTION
 int bb_transform_ones(uint32_t word)
 {
@@ -55,14 +55,14 @@ int bb_transform_ones(uint32_t word)
     return (int)(((word + (word >> 4)) & 0x0f0f0f0fU) * 0x01010101U >> 24);
 }
 
-/// Code of the width of the n-th nonzero group.
+/// Returns the code of the width of the n-th nonzero group.
 BB_DEVICE_FUNCTION
 int bb_transform_code_at(const uint32_t *codes, int n)
 {
     return (int)(codes[n / 8] >> (4 * (n % 8)) & 15U);
 }
 
-/// Coefficient i of a group.
+/// Returns coefficient i of a group.
 BB_DEVICE_FUNCTION
 int32_t bb_transform_quotient(const uint32_t *words, int width, int i)
 {
@@ -112,7 +112,7 @@ typedef struct bb_transform_basis {
 
 typedef struct bb_transform_plan {
     bb_index extent[BB_TRANSFORM_AXES]; ///< length of the axes
-    bb_index length[BB_TRANSFORM_AXES]; ///< of a block
+    bb_index length[BB_TRANSFORM_AXES]; ///< lengths of a block
     bb_index count[BB_TRANSFORM_AXES];  ///< number of blocks; the last may be shorter
     double step;
     bb_transform_basis basis[BB_TRANSFORM_AXES][2]; ///< whole blocks, shorter last one (n 0: none)
@@ -132,7 +132,7 @@ typedef struct bb_transform_block {
 bb_transform_block bb_transform_block_of(const bb_transform_plan *plan, bb_index row_line,
                                          bb_index row_column, bb_index mesh_block);
 
-/// Row in the band of row i of a block.
+/// Returns the row in the band of row i of a block.
 static inline bb_index bb_transform_row_in_band(const bb_transform_plan *plan,
                                                 const bb_transform_block *block, bb_index i)
 {
@@ -153,7 +153,8 @@ void bb_transform_along(const bb_transform_basis *basis, bool back, bb_index bef
 void bb_transform_cells(const bb_transform_plan *plan, const bb_transform_block *block, bool back,
                         bb_index before, double *values, double *room);
 
-/// Transforms both axes of the rows of `values` [row lines][row columns][after], likewise.
+/// Transforms both axes of the rows of `values` [row lines][row columns][after], in place; `room`
+/// has the same size.
 void bb_transform_rows(const bb_transform_plan *plan, const bb_transform_block *block, bool back,
                        bb_index after, double *values, double *room);
 
@@ -176,7 +177,7 @@ typedef struct bb_transform_band {
 
 /// State of reading the groups of a block.
 typedef struct bb_transform_reader {
-    const bb_transform_place *order; ///< of the group just read
+    const bb_transform_place *order; ///< order of the group just read
     int32_t quotient[BB_TRANSFORM_GROUP];
     int count;     ///< its coefficients; fewer in a block's last group
     bool poisoned; ///< the block decodes to NaN; it has no groups

@@ -46,8 +46,8 @@ static bb_index displacements(const bb_pair_strehl *pairs)
     return pairs->edge * (2 * pairs->edge - 1);
 }
 
-// Returns the transmission of the square of `step` points around (i, j); for an even number half of
-// the outer ones.
+// Transmission of the square of `step` points around (i, j); for an even number half of the outer
+// ones.
 static double find_weight(const bb_point_spread *spread, bb_index step, bb_index i, bb_index j)
 {
     const double *pupil = bb_point_spread_transmission(spread);
@@ -387,8 +387,7 @@ done:
     return status;
 }
 
-// Processes the last rows first: they have the most pairs, so short tasks remain to balance the
-// threads.
+// The last rows first: they have the most pairs, so short tasks remain to balance the threads.
 static bb_status sum_task(void *context, bb_index index)
 {
     const pair_survey *survey = context;

@@ -95,7 +95,7 @@ typedef struct bb_pair_strehl {
     const double *wavelengths_m; ///< [wavelength_count], borrowed
     double *attenuation; ///< g [wavelength_count][edge][2 edge - 1]: rows of dy >= 0, dx from
                          ///< 1 - edge up
-    double variance_m2;  ///< rms of the residual over the pupil, without its mean (piston)
+    double variance_m2;  ///< variance of the residual over the pupil, without its mean (piston)
 } bb_pair_strehl;
 
 /// Returns the step of a comb that resolves the residual, in points of the grid: about 3 comb

@@ -46,7 +46,7 @@ typedef struct bb_overlay_report {
     bb_overlay_statistics wafer;
     bb_overlay_statistics *fields; ///< [field_count]
     bb_overlay_statistics parts[BB_OVERLAY_PARTS];
-    double headline;                              ///< statistics of the wafer
+    double headline;                              ///< headline of the wafer
     double *field_headlines;                      ///< [field_count]
     double worst;                                 ///< of the fields' headlines, ignoring NaN
     double median;                                ///< of the fields' headlines, ignoring NaN

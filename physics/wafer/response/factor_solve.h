@@ -54,7 +54,7 @@ typedef struct bb_factor_tile {
     int32_t rows;      ///< rows of the supernode, its columns first
     int32_t columns;   ///< columns of the supernode
     int32_t column;    ///< first column of the tile, in the supernode
-    int32_t supernode; ///< number of its columns
+    int32_t supernode; ///< number of the supernode
 } bb_factor_tile;
 
 /// Kernels of factor_solve_cuda.cu; addresses are in device memory.

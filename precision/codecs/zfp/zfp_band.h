@@ -28,7 +28,7 @@ enum {
 /// An encoded band. Fixed rate needs no index. Owner: the encoder.
 typedef struct bb_zfp_band {
     unsigned char *words; ///< the stream, followed by zeros
-    size_t bytes;         ///< of the stream, a whole number of libzfp words
+    size_t bytes;         ///< bytes of the stream, a whole number of libzfp words
     uint64_t bits;        ///< total bits of its blocks
     uint64_t *bases;      ///< [runs / 16 rounded up] first bit of every 16th run; NULL: fixed rate
     uint32_t *offsets;    ///< [runs] bits after the base
@@ -65,7 +65,8 @@ typedef struct bb_zfp_target {
 void bb_zfp_band_decode(bb_zfp_settings settings, const bb_zfp_shape *shape,
                         const bb_zfp_band *band, bb_index run, const bb_zfp_target *target);
 
-/// Rounding of transform coefficients in this build of libzfp, by measurement: a sentence.
+/// Describes, in a sentence, the measured rounding of transform coefficients in this build of
+/// libzfp.
 const char *bb_zfp_band_measured_rounding(void);
 
 #endif

@@ -25,7 +25,7 @@
 /// maximum_bits, fixed precision maximum_precision, fixed accuracy minimum_exponent; below -1074
 /// that selects the reversible mode.
 typedef struct bb_zfp_settings {
-    unsigned minimum_bits, maximum_bits, maximum_precision; ///< per block
+    unsigned minimum_bits, maximum_bits, maximum_precision; ///< limits per block
     int minimum_exponent;
 } bb_zfp_settings;
 
@@ -92,7 +92,7 @@ BB_ZFP_INLINE uint32_t bb_zfp_reader_word(const bb_zfp_reader *reader, uint32_t 
 #endif
 }
 
-/// Index of the lowest set bit in a nonzero word.
+/// Returns the index of the lowest set bit in a nonzero word.
 BB_ZFP_INLINE uint32_t bb_zfp_reader_lowest(uint32_t word)
 {
 #if defined(__CUDA_ARCH__)
@@ -134,7 +134,7 @@ BB_ZFP_INLINE uint32_t bb_zfp_reader_position(const bb_zfp_reader *reader)
     return 32 * reader->low_word + reader->shift;
 }
 
-/// The next 32 bits, the first one lowest.
+/// Returns the next 32 bits, the first one lowest.
 BB_ZFP_INLINE uint32_t bb_zfp_reader_peek(const bb_zfp_reader *reader)
 {
 #if defined(__CUDA_ARCH__)
@@ -333,7 +333,7 @@ typedef struct bb_zfp_head {
     int is_integers;    ///< values are integer bit patterns, without an exponent
     int exponent;       ///< the block's values are below 2^exponent
     uint32_t planes;    ///< from the top down
-    uint32_t bits;      ///< of the header
+    uint32_t bits;      ///< bits of the header
     uint32_t from_zero; ///< reversible: exponent field 0, which means zeros
 } bb_zfp_head;
 

@@ -244,7 +244,7 @@ BB_CLONES static void narrow(const double *values, bb_index count, float minimum
     counts->non_finite += bad;
 }
 
-// Run that contains a value of the band.
+// Returns the run that contains a value of the band.
 static bb_index run_of(const bb_zfp_shape *shape, bb_index row, bb_index column)
 {
     if (shape->dimensions == 1) {

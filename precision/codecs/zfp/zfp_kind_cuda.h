@@ -74,7 +74,7 @@ template <> struct bb_zfp_kind<double> {
     }
 };
 
-/// First value of a block: one division per axis, in 32 bits if possible.
+/// Computes the first value of a block: one division per axis, in 32 bits if possible.
 template <int dimensions>
 __device__ __forceinline__ bb_zfp_corner bb_zfp_kind_find_corner(const bb_zfp_shape &shape,
                                                                  bb_index block)
@@ -93,7 +93,7 @@ __device__ __forceinline__ bb_zfp_corner bb_zfp_kind_find_corner(const bb_zfp_sh
     return bb_zfp_corner{place[0], place[1], place[2], place[3]};
 }
 
-/// Inclusive prefix sum over the lanes.
+/// Computes the inclusive prefix sum over the lanes.
 __device__ __forceinline__ uint32_t bb_zfp_kind_sum_lanes(uint32_t value)
 {
 #pragma unroll

@@ -27,7 +27,7 @@ extern "C" {
 typedef struct bb_zfp_stream {
     const void *bytes; ///< any alignment
     size_t size;       ///< readable bytes
-    uint64_t bits;     ///< of the blocks, or up to 63 more with the writer's padding
+    uint64_t bits;     ///< bits of the blocks, or up to 63 more with the writer's padding
     bb_type type;      ///< F32 or F64
     bb_zfp_shape shape;
     bb_zfp_settings settings;
@@ -60,7 +60,7 @@ BB_CHECKED bb_status bb_zfp_index_create(const bb_zfp_stream *stream, bb_index r
                                          bb_zfp_index *out);
 void bb_zfp_index_release(bb_zfp_index *index);
 
-/// Bytes of the index in device memory, in addition to the stream.
+/// Returns the bytes of the index in device memory, in addition to the stream.
 size_t bb_zfp_index_bytes(const bb_zfp_index *index);
 
 /// Decodes a whole stream, block after block, to out [values] of its type. Errors as for
@@ -76,11 +76,11 @@ struct bb_coded_matrix;
 BB_CHECKED bb_status bb_coded_matrix_zfp_stream(const struct bb_coded_matrix *matrix, bb_index band,
                                                 bb_zfp_stream *out);
 
-/// Whether a value of the row decodes to NaN because its piece is poisoned: readers of streams must
-/// apply this themselves.
+/// Returns whether a value of the row decodes to NaN because its piece is poisoned: readers of
+/// streams must apply this themselves.
 bool bb_coded_matrix_zfp_poisoned(const struct bb_coded_matrix *matrix, bb_index row);
 
-/// Number of blocks along an axis.
+/// Returns the number of blocks along an axis.
 BB_DEVICE_FUNCTION
 bb_index bb_zfp_stream_blocks_of(bb_index extent)
 {
