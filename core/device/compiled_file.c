@@ -191,8 +191,8 @@ done:
     return status;
 }
 
-// Computes the digest of a seal. It includes the name, so that an object cannot pass for that of
-// another source.
+// Computes the seal of an object. Its digest includes the name, so that an object cannot pass for
+// that of another source.
 static seal seal_of(const char *place, const char *data, size_t bytes)
 {
     seal made;

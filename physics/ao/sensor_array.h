@@ -22,7 +22,7 @@
 /// A lenslet grid in the pupil. Host and device share the position functions and get the same bits.
 typedef struct bb_sensor_frame {
     double half_lenslet_m; ///< including magnification
-    double half_edge_m;    ///< length of the edge averaged by a slope; 0: point difference
+    double half_edge_m;    ///< half the edge averaged by a slope; 0: point difference
     double cosine, sine;   ///< cosine and sine of the angle from the pupil's x axis to the grid's
     double shift_x_m, shift_y_m;
 } bb_sensor_frame;

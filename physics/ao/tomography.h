@@ -67,7 +67,7 @@ typedef struct bb_tomography {
     bb_index target_count;
     bb_tomography_target *targets;   ///< [target_count]
     bb_mirror_commands *commands;    ///< commands of mirrors that correct together; NULL: none
-    const bb_projection *projection; ///< device for large products, borrowed; NULL: on the host
+    const bb_projection *projection; ///< projection for large products, borrowed; NULL: on the host
 } bb_tomography;
 
 /// Creates all members from a checked configuration (bb_ao_check), which must outlive it. Errors:

@@ -213,7 +213,7 @@ static inline uint32_t word_of(const layout *target, double value, uint64_t rand
            (uint32_t)((bb_format_bits_of_f64(rounded) >> (52 - target->mantissa)) - target->bias);
 }
 
-// Computes the random bits for two columns at once.
+// Returns the random bits of a place; one call of the generator serves two columns.
 static inline uint64_t random_at(uint64_t place, uint32_t words[4])
 {
     if (place % 2 == 0) {

@@ -177,7 +177,7 @@ typedef struct bb_transform_band {
 
 /// State of reading the groups of a block.
 typedef struct bb_transform_reader {
-    const bb_transform_place *order; ///< order of the group just read
+    const bb_transform_place *order; ///< coefficient order of the group just read
     int32_t quotient[BB_TRANSFORM_GROUP];
     int count;     ///< its coefficients; fewer in a block's last group
     bool poisoned; ///< the block decodes to NaN; it has no groups

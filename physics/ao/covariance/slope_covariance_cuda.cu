@@ -37,7 +37,7 @@ struct twin {
     bb_structure_table structure;
     int window;              // first interval copied to shared memory
     const double *strength;  // [layers]
-    twin_sensor *sensors[2]; // grids of rows and of columns, on the host
+    twin_sensor *sensors[2]; // sensors of rows and of columns, on the host
     twin_table *tables;      // [pairs], on the host
 };
 
