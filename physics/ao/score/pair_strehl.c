@@ -263,8 +263,7 @@ static void twist_rows(const pair_survey *survey, bb_index j, bb_index k, scratc
                 work->reached, corners, 0.0, out, columns);
 }
 
-// Computes S minus the stationary part, [edge][edge] between rows j and k of the comb, at points
-// with light.
+// S minus the stationary part, [edge][edge] between rows j and k of the comb, at points with light.
 static void cross_fields(const pair_survey *survey, bb_index j, bb_index k, scratch *work)
 {
     const bb_pair_field *field = survey->field;
