@@ -82,7 +82,7 @@ struct bb_bench_case {
 
 /// If energy is requested (sim/pipelines/energy.h), repeats `work`, each call of which performs
 /// `share` repetitions of the benchmark, on the first device of its kind, and sets the energy of
-/// the outcome. `with` names other work included in a call, NULL: none. Errors: those of `work`,
+/// the outcome. `with` names other work included in a call, NULL: none. Errors: from `work`,
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_bench_measure_energy(bb_device_kind device,
                                              bb_status (*work)(void *context), void *context,
@@ -103,7 +103,7 @@ bb_index bb_bench_cases(const bb_bench_case **out);
 BB_CHECKED bb_status bb_bench_find(const char *name, bb_bench_case *out);
 
 /// Measures a row on the first device of its kind. Best and median are NaN, with the reason in
-/// `detail`, if there is no such device, or if memory or a kernel is missing. Errors: those of the
+/// `detail`, if there is no such device, or if memory or a kernel is missing. Errors: from the
 /// benchmark.
 BB_CHECKED bb_status bb_bench_measure_case(const bb_bench_case *self, const bb_bench_setup *setup,
                                            bb_bench_outcome *out);
@@ -115,7 +115,7 @@ BB_CHECKED bb_status bb_bench_describe(const bb_bench_setup *setup, bool *is_cud
 extern const bb_output_table bb_bench_outputs;
 
 /// Runs the named benchmarks ([count], 0 for all), writes their table to `table` and their numbers
-/// to /results. Errors: BB_INVALID (an unknown name), those of the benchmarks.
+/// to /results. Errors: BB_INVALID (an unknown name), errors of the benchmarks.
 BB_CHECKED bb_status bb_bench_run(const bb_bench_setup *setup, char *const *names, bb_index count,
                                   bb_results *results, bb_text *table);
 

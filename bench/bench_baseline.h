@@ -45,7 +45,7 @@ double bb_bench_baseline_least(const bb_baseline_row *row);
 /// Runs the benchmarks of a baseline, or the named ones ([count]; 0: all), appends a line for each
 /// to `table`, and counts in `*slower` those whose best ratio in up to BB_BASELINE_ROUNDS runs is
 /// below the lowest allowed one. The first run is written to /results. Errors: BB_INVALID (a name
-/// missing in the baseline, another device), those of bb_bench_run.
+/// missing in the baseline, another device), errors of bb_bench_run.
 BB_CHECKED bb_status bb_bench_baseline_compare(const bb_bench_setup *setup,
                                                const bb_bench_baseline *baseline,
                                                char *const *names, bb_index count,
@@ -54,7 +54,7 @@ BB_CHECKED bb_status bb_bench_baseline_compare(const bb_bench_setup *setup,
 
 /// Runs the named benchmarks BB_BASELINE_ROUNDS times and appends the file's text to `out`; rows
 /// without a ratio are omitted with a warning. The last run is written to /results. Errors:
-/// BB_INVALID (no names, or no ratio), those of bb_bench_run.
+/// BB_INVALID (no names, or no ratio), errors of bb_bench_run.
 BB_CHECKED bb_status bb_bench_baseline_record(const bb_bench_setup *setup, char *const *names,
                                               bb_index count, bb_results *results, bb_text *out);
 

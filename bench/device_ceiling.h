@@ -10,7 +10,7 @@
 typedef struct bb_device_ceiling bb_device_ceiling;
 
 /// Allocates memory for copies that move `bytes` bytes, half of them reads, or for reads of
-/// `bytes`. Errors: those of bb_build_create; BB_UNSUPPORTED on the cpu, whose ceilings are in
+/// `bytes`. Errors: from bb_build_create; BB_UNSUPPORTED on the cpu, whose ceilings are in
 /// ceiling.h. The caller owns `*out`.
 BB_CHECKED bb_status bb_device_ceiling_create(bb_device *device, double bytes,
                                               bb_device_ceiling **out);

@@ -65,7 +65,7 @@ BB_CHECKED bb_status bb_store_read(bb_store *file, void *data, bb_index bytes);
 /// BB_IO, BB_MEMORY.
 BB_CHECKED bb_status bb_store_read_new(bb_store *file, void **out, bb_index *bytes);
 
-/// Reads the next pieces into the listed memory. Errors: those of bb_store_read.
+/// Reads the next pieces into the listed memory. Errors: from bb_store_read.
 BB_CHECKED bb_status bb_store_read_list(bb_store *file, const bb_store_piece *pieces,
                                         bb_index count);
 void bb_store_close(bb_store **file);

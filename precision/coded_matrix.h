@@ -67,7 +67,7 @@ BB_CHECKED bb_status bb_coded_matrix_fix_row(bb_coded_matrix *matrix, bb_index r
 
 /// As bb_coded_matrix_fix_row with clip level `clip` of bb_codec_clip_count instead of the one with
 /// the smallest sum of squared errors of `values` [columns]: for a caller with its own norm.
-/// Errors: those of bb_coded_matrix_fix_row, and of an invalid clip level.
+/// Errors: from bb_coded_matrix_fix_row, and of an invalid clip level.
 BB_CHECKED bb_status bb_coded_matrix_clip_row(bb_coded_matrix *matrix, bb_index row, bb_index clip,
                                               const double *values);
 

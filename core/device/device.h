@@ -193,7 +193,7 @@ BB_CHECKED bb_status bb_device_graph_create(bb_device *device, bb_status (*work)
                                             void *context, bb_device_graph **out);
 void bb_device_graph_destroy(bb_device_graph **graph);
 
-/// Queues the work on the device. Errors: those of `work` if it is called, BB_DEVICE.
+/// Queues the work on the device. Errors: from `work` if it is called, BB_DEVICE.
 BB_CHECKED bb_status bb_device_graph_replay(bb_device_graph *graph);
 
 /// Waits for all work; returns the error of earlier work, if any.

@@ -77,7 +77,7 @@ BB_CHECKED bb_status bb_tomography_create(const bb_ao_config *config, bb_lgs_til
 void bb_tomography_destroy(bb_tomography **tomography);
 
 /// Memory and time of creating it, and of the result alone (`held`, without seconds). Errors:
-/// BB_MEMORY, those of the sensors and mirrors, which are laid out for it.
+/// BB_MEMORY, errors of the sensors and mirrors, which are laid out for it.
 BB_CHECKED bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt,
                                         double threads, bb_need *making, bb_need *held);
 

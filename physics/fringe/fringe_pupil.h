@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 /// Sets `mask` [rows][columns] to 1 where the centre of a pixel is inside the shape and in no vane
-/// or gap, else to 0. Deterministic. Errors: those of threads.
+/// or gap, else to 0. Deterministic. Errors: from threads.
 BB_CHECKED bb_status bb_fringe_pupil_draw(const bb_fringe_config *config, unsigned char *mask);
 
 /// Sets dead pixels and pixels of holes to 0. Holes keep their positions, as fractions, at any size
-/// of the array. Errors: those of threads.
+/// of the array. Errors: from threads.
 BB_CHECKED bb_status bb_fringe_pupil_damage(const bb_fringe_config *config, uint64_t seed,
                                             unsigned char *mask);
 

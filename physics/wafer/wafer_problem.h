@@ -105,11 +105,11 @@ BB_CHECKED bb_status bb_wafer_problem_create_layout(const bb_wafer_config *confi
 BB_CHECKED bb_status bb_wafer_problem_check_step(const bb_wafer_config *config);
 
 /// Checks that at least one burl supports the plate, if it is supported by burls. Errors:
-/// BB_INVALID (none), those of the mesh and the map.
+/// BB_INVALID (none), errors of the mesh and the map.
 BB_CHECKED bb_status bb_wafer_problem_check_burls(const bb_wafer_config *config);
 
 /// Checks that the closed-form kernel, if it is used, covers the grid from all scored fields.
-/// Errors: those of bb_response_check_field, of the mesh and of the layout.
+/// Errors: from bb_response_check_field, of the mesh and of the layout.
 BB_CHECKED bb_status bb_wafer_problem_check_fields(const bb_wafer_config *config);
 /// Memory and time of creating the problem with that many scored fields, and of the problem alone
 /// (`held`, without seconds).
@@ -138,7 +138,7 @@ typedef struct bb_wafer_rows {
 
 /// The same problem with rows computed in single precision: adjoint solves by bb_membrane_narrow
 /// and bb_coupled_plate_narrow, rows of the kernel with bb_response.single. Only its rows are used;
-/// it borrows from `problem`. Errors: those of bb_narrow_factor_create.
+/// it borrows from `problem`. Errors: from bb_narrow_factor_create.
 BB_CHECKED bb_status bb_wafer_problem_narrow(const bb_wafer_problem *problem,
                                              bb_operand_rounding round, bb_wafer_problem **out);
 void bb_wafer_problem_narrow_destroy(bb_wafer_problem **narrow);

@@ -56,7 +56,7 @@ typedef struct bb_ao_extent {
 } bb_ao_extent;
 
 /// Number of slopes of the guide stars' sensors, which are the measurements of a study. Errors:
-/// BB_MEMORY, those of the pupil's file.
+/// BB_MEMORY, errors of the pupil's file.
 BB_CHECKED bb_status bb_ao_extent_slopes(const bb_ao_study *study, bb_index *out);
 
 /// Copies a study and resolves its `auto` keys: the device by problem size, and the tile of the
@@ -64,8 +64,8 @@ BB_CHECKED bb_status bb_ao_extent_slopes(const bb_ao_study *study, bb_index *out
 BB_CHECKED bb_status bb_ao_extent_resolve(const bb_ao_study *study, bb_ao_study *out);
 
 /// Measures a study that runs on `threads` threads; reads the files it names. The caller sets
-/// `one_by_one`. Errors: BB_MEMORY, those of the files, BB_INVALID (a timeline or learning that the
-/// study does not cover).
+/// `one_by_one`. Errors: BB_MEMORY, errors of the files, BB_INVALID (a timeline or learning that
+/// the study does not cover).
 BB_CHECKED bb_status bb_ao_extent_measure(const bb_ao_study *study, double threads,
                                           bb_ao_extent *out);
 

@@ -34,7 +34,7 @@ typedef struct bb_ao_scoring {
 
 /// Opens scoring. All arguments except `study` and `out` are borrowed. If scores run on a device,
 /// `problem` uses it for projections from then on. `reserve_bytes` of each GPU are left to others
-/// (bb_residual_scorer_cache_panels). Errors: BB_MEMORY, those of bb_factor_device_scorer_open.
+/// (bb_residual_scorer_cache_panels). Errors: BB_MEMORY, errors of bb_factor_device_scorer_open.
 BB_CHECKED bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
                                         bb_ao_storage *storage, bool on_device,
                                         double reserve_bytes, bb_ao_scoring *out);

@@ -38,7 +38,7 @@ BB_CHECKED bb_status bb_ao_solve_open(bb_ao_work *work, bb_restart *restart,
 /// Warms up the kernels of coming pipelines in a side thread, while the problem is built and while
 /// scores are computed. bb_ao_solve_await waits until the pipeline in progress is warm. On a GPU
 /// the whole warm-up takes as long as the solves of 17,000 measurements. Kernels that remain cold,
-/// or whose warm-up failed, load during the solve. Errors: those of bb_side_thread_start.
+/// or whose warm-up failed, load during the solve. Errors: from bb_side_thread_start.
 BB_CHECKED bb_status bb_ao_solve_warm(bb_ao_solve *run);
 void bb_ao_solve_await(bb_ao_solve *run);
 
@@ -48,7 +48,7 @@ bb_pipeline_state bb_ao_solve_state(bb_ao_work *work, const bb_index *order);
 /// Solves, scores and draws every pipeline. With checkpoints, each pipeline is scored before the
 /// next, so that it can be saved. On a device and over several processes, pipelines are also scored
 /// one by one, because filling Cmm is cheap there and estimates would only occupy memory. Otherwise
-/// all share one pass over Cmm, except the reference of a search. Errors: those of its steps.
+/// all share one pass over Cmm, except the reference of a search. Errors: from its steps.
 BB_CHECKED bb_status bb_ao_solve_all(bb_ao_solve *run, const bb_run_options *options);
 
 /// Searches the arithmetic of a pipeline within max_loss, a bound on the loss of Strehl ratio. The

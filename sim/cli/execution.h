@@ -16,7 +16,7 @@ typedef struct bb_execution {
 } bb_execution;
 
 /// Checks that the outputs can be written, computes into `results` (new and empty), writes the file
-/// and prints the result table. Numerical failures are results. Errors: those of the experiment,
+/// and prints the result table. Numerical failures are results. Errors: from the experiment,
 /// BB_IO (the file), BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_execution_run(const bb_execution *work, bb_results *results);
 

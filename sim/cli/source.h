@@ -7,7 +7,7 @@
 #include "sim/output/results.h"
 #include "sim/run/experiment.h"
 
-/// True if a path is a sweep's folder or collection. Errors: those of bb_reader_read for other
+/// True if a path is a sweep's folder or collection. Errors: from bb_reader_read for other
 /// files.
 BB_CHECKED bb_status bb_source_is_sweep(const char *path, bool *out);
 

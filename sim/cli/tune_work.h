@@ -30,13 +30,13 @@ typedef struct bb_tune_work {
 BB_CHECKED bb_status bb_tune_work_open(bb_tune_work *self, bb_device_kind kind);
 void bb_tune_work_release(bb_tune_work *self);
 
-/// Creates the tuning of a subject with the options. Errors: those of bb_tuning_create. The caller
+/// Creates the tuning of a subject with the options. Errors: from bb_tuning_create. The caller
 /// owns `*out`.
 BB_CHECKED bb_status bb_tune_work_create_tuning(bb_tune_work *self,
                                                 const bb_tuning_subject *subject, bb_tuning **out);
 
 /// Tunes one set of the subject, with kernel, program and types taken from the key, and adds a row
-/// labelled `type` to the table. Errors: those of bb_tuning_run and bb_wisdom_file_append.
+/// labelled `type` to the table. Errors: from bb_tuning_run and bb_wisdom_file_append.
 BB_CHECKED bb_status bb_tune_work_run(bb_tune_work *self, bb_tuning *tuning, int set,
                                       const char *type);
 
@@ -48,7 +48,7 @@ void bb_tune_work_print(const bb_tune_work *self);
 
 /// Runs `tune --for STUDY`: searches number formats for the slots of an experiment's pipelines,
 /// prints the trials, writes the study with the result, tunes its kernels and confirms the result
-/// by whole runs with draws unused by the search. Errors: those of a run, BB_INVALID (an experiment
+/// by whole runs with draws unused by the search. Errors: from a run, BB_INVALID (an experiment
 /// without slots), BB_IO.
 BB_CHECKED bb_status bb_tune_work_run_study(const bb_options *options,
                                             const bb_experiment_table *experiments);

@@ -30,7 +30,7 @@ typedef struct bb_fringe_input {
 } bb_fringe_input;
 
 /// Reads the sizes and steps of the input file, without its values, and checks them against the
-/// study. A study without `input.file` has no input. Errors: those of bb_map_file_inspect;
+/// study. A study without `input.file` has no input. Errors: from bb_map_file_inspect;
 /// BB_INVALID (size of a mask or truth, number of steps_rad or of Carre's frames, pipeline bits
 /// without frames).
 BB_CHECKED bb_status bb_fringe_input_inspect(const bb_fringe_study *study, bb_fringe_input *out);
@@ -176,7 +176,7 @@ BB_CHECKED bb_status bb_fringe_maps_add(bb_fringe_maps *maps, bb_index pipeline,
                                         const bb_unwrap_parts *parts, const double *phase,
                                         const double *datum);
 
-/// Writes /maps and /parts. Errors: those of bb_output_table_publish.
+/// Writes /maps and /parts. Errors: from bb_output_table_publish.
 BB_CHECKED bb_status bb_fringe_maps_publish(const bb_fringe_maps *maps, bb_results *results);
 
 /// State of the driver; parts read it and write results.
@@ -191,7 +191,7 @@ typedef struct bb_fringe_run {
 
 /// Runs a pipeline in the loaded draw; draws differ in the noise of scene, frames and vibration.
 /// The reference is computed in every draw of any pipeline. Draw 0 fills `plain` and the maps.
-/// Errors: those of bb_fringe_work_run.
+/// Errors: from bb_fringe_work_run.
 BB_CHECKED bb_status bb_fringe_run_draw(bb_fringe_run *run, bb_index pipeline);
 
 /// Sizes for a plan.

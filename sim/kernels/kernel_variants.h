@@ -43,7 +43,7 @@ void bb_kernel_ledger_replace(bb_kernel_ledger *ledger, const struct bb_wisdom_k
 extern const bb_output_table bb_kernel_ledger_axes, bb_kernel_ledger_outputs;
 
 /// Writes /kernels, or nothing if no kernel was launched. If a kernel with its types has only one
-/// variant, sizes are omitted. Errors: those of bb_output_table_publish_records.
+/// variant, sizes are omitted. Errors: from bb_output_table_publish_records.
 BB_CHECKED bb_status bb_kernel_ledger_publish(const bb_kernel_ledger *ledger, bb_results *results);
 
 /// Appends a sentence if a kernel of the results did not run in its default variant. Errors:

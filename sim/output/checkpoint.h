@@ -9,7 +9,7 @@
 #include "core/store.h"
 #include "sim/run/experiment.h"
 
-/// Opens a checkpoint and verifies its checksum and subject. Errors: those of bb_store_open,
+/// Opens a checkpoint and verifies its checksum and subject. Errors: from bb_store_open,
 /// BB_INVALID (another experiment, or another subject, with the differing groups). The caller owns
 /// `*out`.
 BB_CHECKED bb_status bb_checkpoint_open(const char *path, const char *subject, bb_store **out);
@@ -38,7 +38,7 @@ void bb_restart_release(bb_restart *restart);
 /// without `restart`.
 bool bb_restart_is_due(const bb_restart *restart, bool now);
 
-/// Writes `pieces` [count]. Errors: those of bb_store_write.
+/// Writes `pieces` [count]. Errors: from bb_store_write.
 BB_CHECKED bb_status bb_restart_write(bb_restart *restart, const bb_store_piece *pieces,
                                       bb_index count);
 

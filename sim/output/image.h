@@ -27,7 +27,7 @@ BB_CHECKED bb_status bb_image_build(const bb_results *results, unsigned char **o
 
 /// Writes results and operators directly into the existing empty file `path`, so that operators
 /// need not fit in memory. Operators are then read back and their digests verified, since HDF5 on a
-/// full disk can close with success. Errors: BB_IO, BB_MEMORY, those of the sources.
+/// full disk can close with success. Errors: BB_IO, BB_MEMORY, errors of the sources.
 BB_CHECKED bb_status bb_image_write(const bb_results *results, const char *path);
 
 /// Writes results, including operators if any, to `path` through a temporary file. Errors: those of

@@ -64,7 +64,7 @@ typedef struct bb_output_fill {
 } bb_output_fill;
 
 /// Adds every row of a table with one record. Rows with a NULL pointer are omitted. `fill` may be
-/// NULL. Errors: those of bb_results_add, BB_INTERNAL (missing values for the table).
+/// NULL. Errors: from bb_results_add, BB_INTERNAL (missing values for the table).
 BB_CHECKED bb_status bb_output_table_publish(const bb_output_table *table, const void *record,
                                              const bb_output_fill *fill, bb_results *results);
 

@@ -16,7 +16,7 @@ void bb_energy_enable(bool wanted);
 bool bb_energy_is_enabled(void);
 
 /// Measures the energy of `work` on this process's device of that kind, if measurements are on.
-/// With NaN joules the reason is in `unknown`, valid until bb_energy_note. Errors: those of `work`,
+/// With NaN joules the reason is in `unknown`, valid until bb_energy_note. Errors: from `work`,
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_energy_measure_cost(bb_device_kind device, bb_status (*work)(void *context),
                                             void *context, bb_energy_cost *out);
@@ -25,7 +25,7 @@ BB_CHECKED bb_status bb_energy_measure_cost(bb_device_kind device, bb_status (*w
 const char *bb_energy_counter(bb_device_kind device);
 
 /// Measures `work` as bb_energy_measure_cost, and adds the joules of one repetition to an
-/// evaluation, with the idle power before it. NaN without a counter. Errors: those of `work`,
+/// evaluation, with the idle power before it. NaN without a counter. Errors: from `work`,
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_energy_measure(bb_device_kind device, bb_status (*work)(void *context),
                                        void *context, bb_evaluation *evaluation);

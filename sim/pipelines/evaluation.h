@@ -61,7 +61,7 @@ extern const bb_output_table bb_evaluation_outputs;
 
 /// Writes the axis /results/pipeline, status, status_detail, device, the values above, and
 /// statistics of draws with losses in `loss_unit`. A pipeline is `unsafe` if only some of its
-/// draws failed. Errors: those of bb_output_table_publish.
+/// draws failed. Errors: from bb_output_table_publish.
 BB_CHECKED bb_status bb_evaluations_publish(const bb_evaluations *evaluations,
                                             const char *loss_unit, bb_results *results);
 

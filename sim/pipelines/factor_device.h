@@ -50,7 +50,7 @@ BB_CHECKED bb_status bb_factor_devices_check(const bb_list *pipelines,
                                              bb_problems *problems);
 
 /// Selects the device of a pipeline by bb_device_choice_make; `auto` selects CUDA only if there are
-/// kernels for it. Errors: those of both.
+/// kernels for it. Errors: from both.
 BB_CHECKED bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device,
                                              const bb_factor_solver_config *solver,
                                              const bb_factor_pipeline *pipeline,
@@ -115,7 +115,7 @@ void bb_factor_device_scorer_close(bb_factor_device_scorer **scorer);
 /// Residual scorer of the devices, borrowed; NULL for NULL.
 bb_residual_scorer *bb_factor_device_scorer_residuals(bb_factor_device_scorer *scorer);
 
-/// Scores estimates. Errors: those of bb_residual_scorer_score.
+/// Scores estimates. Errors: from bb_residual_scorer_score.
 BB_CHECKED bb_status bb_factor_device_scorer_score(bb_factor_device_scorer *scorer, bb_index count,
                                                    const bb_residual_task *tasks);
 
@@ -128,11 +128,11 @@ BB_CHECKED bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index row
                                                       const bb_row_product *product,
                                                       const void *resident);
 
-/// Sums over pairs on the first device. Errors: those of bb_residual_scorer_pairs.
+/// Sums over pairs on the first device. Errors: from bb_residual_scorer_pairs.
 BB_CHECKED bb_status bb_factor_device_scorer_pairs(bb_factor_device_scorer *scorer,
                                                    const bb_residual_pairs *task);
 
-/// R N R^T of a sparse N on the first device. Errors: those of bb_residual_scorer_noise.
+/// R N R^T of a sparse N on the first device. Errors: from bb_residual_scorer_noise.
 BB_CHECKED bb_status bb_factor_device_scorer_noise(bb_factor_device_scorer *scorer,
                                                    const bb_csr *noise,
                                                    const bb_residual_task *task, double *out);

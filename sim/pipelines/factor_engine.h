@@ -14,7 +14,7 @@
 /// Engine to factor and solve on one kind of device.
 typedef struct bb_factor_engine_row {
     /// Warms up a pipeline's kernels, so that their first use is in no time measurement; NULL: no
-    /// kernels. Errors: those of bb_factor_warm.
+    /// kernels. Errors: from bb_factor_warm.
     bb_status (*warm)(const bb_factor_solver_config *solver, const bb_factor_pipeline *pipeline);
     /// Factors `problem` once and solves with the scale of `drawn`, the same problem as a draw.
     /// Sets r[t] and the evaluation's outcome and report, and adds to `spent`. Errors: those of
@@ -66,7 +66,7 @@ BB_CHECKED bb_status bb_factor_engine_factor(const bb_factor_engine *engine, bb_
                                              bb_index accumulate_k, bb_outcome *outcome,
                                              bb_factor_report *report);
 
-/// Writes the engine's name and grid to /provenance. Errors: those of bb_results_note.
+/// Writes the engine's name and grid to /provenance. Errors: from bb_results_note.
 BB_CHECKED bb_status bb_factor_engine_note(const bb_factor_engine *engine, bb_results *results);
 
 #endif

@@ -51,7 +51,7 @@ void bb_factor_problem_release(bb_factor_problem *problem);
 bb_index bb_factor_problem_sides(const bb_factor_problem *problem);
 
 /// Warms up the kernels of a pipeline and of all escalations, if the device has kernels; no effect
-/// once they have been used. Not thread-safe. Errors: those of bb_factor_warm.
+/// once they have been used. Not thread-safe. Errors: from bb_factor_warm.
 BB_CHECKED bb_status bb_factor_problem_warm(const bb_factor_solver_config *solver,
                                             const bb_factor_pipeline *pipeline,
                                             bb_device_kind device);

@@ -93,7 +93,7 @@ double bb_factor_search_add_draw(const bb_factor_search_task *task, const bb_eva
 /// Searches an arithmetic, and stores the work of the result in `evaluation` (started, with its
 /// device), `r` [targets] and `level`, its pipeline (NULL: not requested). They are unchanged
 /// without a result; the outcome, with a detail, is then not_converged. A matrix failure gives its
-/// own outcome. Errors: those of bb_factor_problem_solve, bb_factor_map_norms and `score`. Owner of
+/// own outcome. Errors: from bb_factor_problem_solve, bb_factor_map_norms and `score`. Owner of
 /// each r[t]: the caller.
 BB_CHECKED bb_status bb_factor_search_run(const bb_factor_search_task *task,
                                           bb_evaluation *evaluation, double **r,

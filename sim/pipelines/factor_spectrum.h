@@ -14,7 +14,7 @@ extern const bb_output_table bb_factor_spectrum_formats, bb_factor_spectrum_matr
     bb_factor_spectrum_places, bb_factor_spectrum_tiles;
 
 /// Writes the group /spectrum of a prepared problem, if the study requests it. Errors: BB_INVALID
-/// (a tile beyond the matrix), BB_MEMORY, those of solvers/factor/spectrum.h.
+/// (a tile beyond the matrix), BB_MEMORY, errors of solvers/factor/spectrum.h.
 BB_CHECKED bb_status bb_factor_spectrum_publish(const bb_factor_problem *problem,
                                                 bb_results *results);
 

@@ -34,26 +34,26 @@ typedef struct bb_pipeline_state {
 
 /// Opens and checks the checkpoint that `options` resume, with the study except its title as the
 /// subject. Without an interval in seconds every pipeline is saved, unless writing would take more
-/// than a tenth of the time. No effect without a checkpoint. Errors: those of bb_subject_write and
+/// than a tenth of the time. No effect without a checkpoint. Errors: from bb_subject_write and
 /// bb_checkpoint_open. Release with bb_restart_release.
 BB_CHECKED bb_status bb_pipeline_restart_open(const bb_schema *schema, const void *study,
                                               const bb_run_options *options, bb_restart *out);
 
 /// Restores the tile of a resumed checkpoint, if any, in the solver of a resolved study. All
 /// pipelines of a study use one tile, also if `is_auto` and the run began on another host. Must be
-/// the first read. Errors: those of bb_store_read, BB_INVALID (a device of this host does not
+/// the first read. Errors: from bb_store_read, BB_INVALID (a device of this host does not
 /// support it).
 BB_CHECKED bb_status bb_pipeline_restart_restore_tile(bb_restart *restart, const bb_list *pipelines,
                                                       int device, bool is_auto,
                                                       bb_factor_solver_config *solver);
 
 /// Writes a checkpoint if one is due or all pipelines are finished, and names it in the signal
-/// message. Errors: those of bb_store_write, BB_MEMORY.
+/// message. Errors: from bb_store_write, BB_MEMORY.
 BB_CHECKED bb_status bb_pipeline_restart_save(bb_restart *restart, const bb_pipeline_state *state);
 
 /// Reads the finished pipelines, if any, after tile and head. `state` has the evaluations as before
 /// the first solve. `path` is the checkpoint's; if another is to be written, it is written at once.
-/// Errors: those of bb_store_read and bb_pipeline_restart_save, BB_IO (impossible values),
+/// Errors: from bb_store_read and bb_pipeline_restart_save, BB_IO (impossible values),
 /// BB_INVALID (a pipeline computed on another device).
 BB_CHECKED bb_status bb_pipeline_restart_load(bb_restart *restart, const char *path,
                                               bb_pipeline_state *state);

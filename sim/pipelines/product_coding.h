@@ -35,7 +35,7 @@ extern const bb_output_table bb_coding_report_outputs;
 extern const bb_output_table bb_coding_report_measures;
 
 /// Writes both tables. `reports` is [pipelines][axis_count] over the existing axis of /results
-/// called `axis`; errors are in `unit`. Errors: those of bb_output_table_publish.
+/// called `axis`; errors are in `unit`. Errors: from bb_output_table_publish.
 BB_CHECKED bb_status bb_coding_report_publish(const bb_list *pipelines, const char *axis,
                                               bb_index axis_count, const char *unit,
                                               const bb_coding_report *reports, bb_results *results);

@@ -102,7 +102,7 @@ BB_CHECKED bb_status bb_product_pipelines_refuse_wafer_keys(const bb_list *pipel
                                                             const bb_config *config,
                                                             bb_problems *problems);
 
-/// Creates the operator with a pipeline's arithmetic. Errors: those of bb_coded_operator_create.
+/// Creates the operator with a pipeline's arithmetic. Errors: from bb_coded_operator_create.
 BB_CHECKED bb_status bb_product_pipeline_operator(const bb_product_pipeline *pipeline,
                                                   bb_device *device, const bb_coded_matrix *matrix,
                                                   bb_coded_operator **out);
@@ -127,7 +127,7 @@ typedef struct bb_product_devices {
 } bb_product_devices;
 
 /// Selects the kernel variants of a study and its caller, both borrowed, for devices opened
-/// afterwards. Errors: those of bb_kernel_variants_create.
+/// afterwards. Errors: from bb_kernel_variants_create.
 BB_CHECKED bb_status bb_product_devices_vary(bb_product_devices *devices,
                                              const bb_kernel_keys *kernels,
                                              const bb_kernel_wish *wish);

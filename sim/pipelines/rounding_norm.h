@@ -62,7 +62,7 @@ void bb_rounding_norm_release_device(bb_rounding_norm *self);
 double bb_rounding_norm_pivot(const bb_rounding_norm *self, bb_index column);
 
 /// Rounds r [m][n] in a sweep with the prepared factor; `excess` [m] receives each row's error.
-/// Errors: those of bb_rounding_sweep and bb_rounding_sweep_panels.
+/// Errors: from bb_rounding_sweep and bb_rounding_sweep_panels.
 BB_CHECKED bb_status bb_rounding_norm_sweep(const bb_rounding_norm *self,
                                             const bb_rounding_step *step, bb_index m, double *r,
                                             double *excess);

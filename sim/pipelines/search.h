@@ -72,7 +72,7 @@ typedef struct bb_search {
     bb_search_trial nearest; ///< rejected trial with the smallest loss; empty name: none has a loss
 } bb_search;
 
-/// Evaluates the draws of one candidate until one exceeds a limit. Errors: those of `evaluate`,
+/// Evaluates the draws of one candidate until one exceeds a limit. Errors: from `evaluate`,
 /// BB_INTERNAL (too many trials).
 BB_CHECKED bb_status bb_search_try(bb_search *search, const bb_search_candidate *candidate,
                                    bool *accepted);
@@ -102,7 +102,7 @@ typedef struct bb_search_ladder {
 enum { BB_SEARCH_GUESSES = 4 }; ///< largest number of predicted trials after the first
 
 /// Searches a ladder for its first accepted step, in at most 1 + log2(steps) trials plus the
-/// predicted ones. Errors: those of bb_search_try.
+/// predicted ones. Errors: from bb_search_try.
 BB_CHECKED bb_status bb_search_run_ladder(bb_search *search, const bb_search_ladder *ladder);
 
 /// Ladder that is bisected together with others.
@@ -124,7 +124,7 @@ typedef struct bb_search_lanes {
                  double *cost);
 } bb_search_lanes;
 
-/// Bisects all lanes, one step of each per pass. Errors: those of `compute`, BB_INTERNAL (too many
+/// Bisects all lanes, one step of each per pass. Errors: from `compute`, BB_INTERNAL (too many
 /// trials).
 BB_CHECKED bb_status bb_search_run_lanes(const bb_search_lanes *lanes);
 
@@ -148,12 +148,12 @@ typedef struct bb_slot_table {
     /// True if the draws of the study differ. Measured data are a single draw, whatever the seed.
     bool (*has_draws)(const void *study);
     /// Opens trials of pipelines against the study's reference. `study` and `options` must outlive
-    /// them. Errors: those of a run. Owner of `*out`: the caller, who calls `close`.
+    /// them. Errors: from a run. Owner of `*out`: the caller, who calls `close`.
     bb_status (*open)(const void *study, const bb_run_options *options, void **out);
     void (*close)(void **trials);
     /// Bytes stored by the slots of a state, computed from sizes only.
     double (*bytes)(const void *study, const int *state);
-    /// Scores a state in one of the study's draws. Errors: those of a run.
+    /// Scores a state in one of the study's draws. Errors: from a run.
     bb_status (*score)(void *trials, const int *state, bb_index draw, bb_slot_score *out);
     /// Writes the study with its reference and the pipeline of a state, called `name`. `wisdom` is
     /// the tuning cache of kernel variants; NULL: the study's.
@@ -186,7 +186,7 @@ typedef struct bb_search_slots {
 } bb_search_slots;
 
 /// Runs the search; candidates are states. If the start is rejected, nothing else is tried. Errors:
-/// BB_INVALID (too many slots or formats), those of bb_search_try.
+/// BB_INVALID (too many slots or formats), errors of bb_search_try.
 BB_CHECKED bb_status bb_search_run_slots(bb_search *search, bb_search_slots *slots);
 
 /// Largest number of trials: the start, and every other format of every slot once.
@@ -219,7 +219,7 @@ extern const char bb_search_title[];
     }
 
 /// Writes the group /search, one row per trial; no effect without trials. Names of pipelines start
-/// at `names`, `stride` bytes apart. Errors: BB_MEMORY, those of bb_output_table_publish.
+/// at `names`, `stride` bytes apart. Errors: BB_MEMORY, errors of bb_output_table_publish.
 BB_CHECKED bb_status bb_search_trials_publish(const bb_search_trials *trials,
                                               const char *const *names, size_t stride,
                                               const bb_output_table *candidates,

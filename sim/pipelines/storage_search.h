@@ -87,7 +87,7 @@ void bb_storage_search_destroy(bb_storage_search **search);
 /// True if any pipeline is searched.
 bool bb_storage_search_wanted(const bb_storage_search *search);
 
-/// Runs the search. Errors: those of `compute`.
+/// Runs the search. Errors: from `compute`.
 BB_CHECKED bb_status bb_storage_search_run(bb_storage_search *search,
                                            const bb_storage_search_task *task);
 
@@ -123,7 +123,7 @@ BB_CHECKED bb_status bb_storage_search_check_factor(const bb_factor_pipeline *pi
 
 /// Searches a storage for the successful solution in `solved`. Sets the outcome with a detail. With
 /// a result, it is ok, and `level` and the draws are those of the storage found; otherwise it is
-/// not_converged. Errors: those of `store`.
+/// not_converged. Errors: from `store`.
 BB_CHECKED bb_status bb_storage_search_run_factor(const bb_factor_search_task *task,
                                                   bb_evaluation *solved, bb_factor_pipeline *level);
 

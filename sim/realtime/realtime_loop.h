@@ -143,7 +143,7 @@ struct bb_realtime_loop {
 /// the stages.
 BB_CHECKED bb_status bb_realtime_loop_follow(bb_realtime_loop *loop);
 
-/// Finishes all steps in flight. Errors: those of `finish`.
+/// Finishes all steps in flight. Errors: from `finish`.
 BB_CHECKED bb_status bb_realtime_loop_drain(bb_realtime_loop *loop);
 
 /// Record of step `finished` from its release and end.

@@ -20,7 +20,7 @@ typedef struct bb_fits_export {
 BB_CHECKED bb_status bb_fits_export_check(const bb_fits_export *wanted);
 
 /// Writes the existing empty file `path` from a checked bb_fits_export; callback of
-/// bb_file_write_by. Parts of failed pipelines are skipped. Errors: those of bb_fits_writer_open
+/// bb_file_write_by. Parts of failed pipelines are skipped. Errors: from bb_fits_writer_open
 /// and bb_matrix_file_open.
 BB_CHECKED bb_status bb_fits_export_write(const char *path, void *wanted);
 

@@ -49,7 +49,7 @@ bb_index bb_plot_kinds(const bb_plot_kind *const **out);
 bool bb_plot_supports(const bb_plot_scene *scene, int index, const char **name, const char **shows);
 
 /// Draws a kind. Errors: BB_INVALID (no such kind; missing data; an option that the kind does not
-/// use), BB_MEMORY, those of the kind.
+/// use), BB_MEMORY, errors of the kind.
 BB_CHECKED bb_status bb_plot_draw(const bb_plot_scene *scene, const char *kind, bb_figure *figure);
 
 /// Checks that a kind of that name exists. Errors: BB_INVALID, with the nearest name.

@@ -32,7 +32,7 @@ typedef struct bb_part {
 /// Output tables of a part.
 #define BB_OUTPUTS(...) ((const bb_output_table *const[]){__VA_ARGS__, NULL})
 
-/// Call the functions of all parts of a NULL-terminated table in order. Errors: those of the parts.
+/// Call the functions of all parts of a NULL-terminated table in order. Errors: from the parts.
 BB_CHECKED bb_status bb_parts_check(const bb_part *const *parts, const void *study,
                                     const bb_config *config, bb_problems *problems);
 BB_CHECKED bb_status bb_parts_plan_lines(const bb_part *const *parts, const void *study,

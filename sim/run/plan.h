@@ -36,7 +36,7 @@ typedef struct bb_plan {
 BB_CHECKED bb_status bb_plan_add(bb_plan *plan, const char *what, const char *format, ...)
     BB_PRINTF(3, 4);
 
-/// Host memory of this machine, bytes. Errors: those of bb_device_open.
+/// Host memory of this machine, bytes. Errors: from bb_device_open.
 BB_CHECKED bb_status bb_plan_machine_bytes(double *out);
 
 /// Writes "memory: needs 2.7 TB, this machine has 8.2 GB" to `out` if the plan needs more host

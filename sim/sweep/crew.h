@@ -41,7 +41,7 @@ typedef struct bb_crew_task {
 
 /// Runs until no items are left or in progress. `limit_s` is the time limit of an item, INFINITY:
 /// none. Call it while no other thread runs. Errors: BB_INVALID (workers), BB_INTERNAL (a process
-/// or pipe cannot be created), those of `finish`.
+/// or pipe cannot be created), errors of `finish`.
 BB_CHECKED bb_status bb_crew_run(const bb_crew_task *task, bb_index workers, double limit_s);
 
 #endif

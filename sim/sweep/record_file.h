@@ -93,7 +93,7 @@ typedef struct bb_record_line {
 
 /// Reads all lines of all files of a sweep in the order of file names, except the first line of
 /// each file, which names the plan. `torn` counts invalid lines. Errors: BB_IO (an unreadable
-/// folder, a file of another plan), BB_MEMORY, those of `visit_line`.
+/// folder, a file of another plan), BB_MEMORY, errors of `visit_line`.
 BB_CHECKED bb_status bb_record_file_visit(const char *folder, const char *plan,
                                           bb_status (*visit_line)(void *context,
                                                                   const bb_record_line *line),

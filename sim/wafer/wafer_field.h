@@ -56,12 +56,12 @@ BB_CHECKED bb_status bb_wafer_field_download_matrix(const bb_wafer_pass *pass,
                                                     const bb_field_job *work, bb_field_rows *rows);
 
 /// Creates the rows of a pipeline with a narrow stage `rows`, in fp64 words on the host; reuses
-/// rows of the same formats in `out`. Errors: those of bb_narrow_rows_open.
+/// rows of the same formats in `out`. Errors: from bb_narrow_rows_open.
 BB_CHECKED bb_status bb_wafer_field_narrow_rows(bb_wafer_pass *pass, const bb_field_job *work,
                                                 bb_field_rows *exact, bb_field_rows *out);
 
 /// Encodes rows for a draw of a pipeline. `factors` receives the draw's random factors, `range` the
-/// span of the rows. Errors: those of bb_product_coding_encode and bb_product_coding_encode_there.
+/// span of the rows. Errors: from bb_product_coding_encode and bb_product_coding_encode_there.
 BB_CHECKED bb_status bb_wafer_field_encode(bb_wafer_pass *pass, const bb_field_job *work,
                                            bb_field_rows *rows, double *range,
                                            bb_coding_factors *factors, bb_field_coded *out);
@@ -106,12 +106,12 @@ void bb_field_parts_release(bb_field_parts *list);
 bool bb_field_parts_are_cuda(const bb_field_parts *list);
 
 /// Computes the contribution of a field and axis separately from the totals, which are restored on
-/// return. Errors: those of bb_wafer_field_run.
+/// return. Errors: from bb_wafer_field_run.
 BB_CHECKED bb_status bb_field_parts_run(bb_wafer_pass *pass, const bb_wafer_task *tasks,
                                         bb_index count, bb_field_job work, bb_field_parts *list);
 
 /// Adds the contribution of a field and axis, computed by process `owner`, to all evaluations.
-/// Collective. Errors: BB_MEMORY, those of the team.
+/// Collective. Errors: BB_MEMORY, errors of the team.
 BB_CHECKED bb_status bb_field_parts_add(const bb_wafer_pass *pass, const bb_field_job *work,
                                         int owner, bb_field_parts *list);
 

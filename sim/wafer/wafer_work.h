@@ -116,7 +116,7 @@ typedef struct bb_wafer_extent {
 } bb_wafer_extent;
 
 /// Copies a study and resolves device `auto` by the size of its matrices; the original must outlive
-/// the copy. Errors: those of the study's layout, BB_MEMORY.
+/// the copy. Errors: from the study's layout, BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_extent_resolve(const bb_wafer_study *study, bb_wafer_study *out);
 
 /// Sets `tried` and the members after it. Errors: BB_MEMORY.
@@ -148,13 +148,13 @@ typedef struct bb_wafer_work {
 } bb_wafer_work;
 
 /// Opens the devices of the pipelines and starts their evaluations, in the order of the study.
-/// Errors: those of bb_product_devices_open, BB_MEMORY.
+/// Errors: from bb_product_devices_open, BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_work_open(const bb_wafer_study *study, bb_wafer_work *out);
 void bb_wafer_work_release(bb_wafer_work *work);
 
 /// Computes every pipeline into its evaluation, after the heating. Pipelines with max_loss are
 /// searched (sim/pipelines/storage_search.h) and get a detail about the result, or not_converged.
-/// Errors: those of bb_wafer_pass_run.
+/// Errors: from bb_wafer_pass_run.
 BB_CHECKED bb_status bb_wafer_work_compute(bb_wafer_work *work);
 
 /// Task of a pass: a pipeline and the destination of its results; borrowed.
@@ -173,13 +173,13 @@ typedef struct bb_wafer_products {
     bb_index done, all;          ///< number of fields and axes
 } bb_wafer_products;
 
-/// Writes a checkpoint if one is due or if `now` is true. Errors: those of bb_store_write,
+/// Writes a checkpoint if one is due or if `now` is true. Errors: from bb_store_write,
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_products_save(bb_restart *restart, bool now,
                                             bb_wafer_products *products);
 
 /// Reads evaluations and `done` from the resumed checkpoint, if it has them; results of other
-/// pipelines are ignored with a warning. Errors: those of bb_store_read, BB_MEMORY.
+/// pipelines are ignored with a warning. Errors: from bb_store_read, BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_products_load(bb_restart *restart, bb_wafer_products *products);
 
 /// GPU memory of a pass (wafer_gpu.c): rows of a field and axis, inputs of its light steps, and
@@ -248,7 +248,7 @@ BB_CHECKED bb_status bb_wafer_pass_open(bb_wafer_work *work, bool repeats, bb_wa
 void bb_wafer_pass_release(bb_wafer_pass *pass);
 
 /// Computes all draws of `count` tasks. The study's reference must be a task of the first call and
-/// of no other. Errors: those of the rows, codecs and devices; BB_INTERNAL if the reference is
+/// of no other. Errors: from the rows, codecs and devices; BB_INTERNAL if the reference is
 /// misplaced.
 BB_CHECKED bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks,
                                        bb_index count);
@@ -313,7 +313,7 @@ typedef struct bb_wafer_edge_loss {
     double height;   ///< lost part of its height
 } bb_wafer_edge_loss;
 
-/// Estimates the loss for a study. Errors: those of the study's layout, BB_MEMORY.
+/// Estimates the loss for a study. Errors: from the study's layout, BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_edge_loss_find(const bb_wafer_study *study, bb_wafer_edge_loss *out);
 
 #endif

@@ -61,7 +61,7 @@ void bb_low_rank_core_solve(const bb_low_rank *part, const double *core, bb_inde
 typedef struct bb_low_rank_update bb_low_rank_update;
 
 /// Creates an update from any inverse of A0; `part` is borrowed. A singular core C^-1 + V U is an
-/// outcome (not_spd). Errors: BB_MEMORY, BB_INVALID, those of the inverse.
+/// outcome (not_spd). Errors: BB_MEMORY, BB_INVALID, errors of the inverse.
 BB_CHECKED bb_status bb_low_rank_update_make(const bb_inverse *inverse, const bb_low_rank *part,
                                              bb_outcome *outcome, bb_low_rank_update **out);
 
@@ -75,7 +75,7 @@ void bb_low_rank_update_destroy(bb_low_rank_update **update);
 bb_need bb_low_rank_update_need(bb_index n, bb_index count, bb_index m);
 
 /// R <- R A^-1 in place for R [m][n]: B on entry, the reconstructor on return. `update` may be
-/// NULL. NaN or infinity in R is an outcome. Errors: BB_MEMORY, those of the inverse.
+/// NULL. NaN or infinity in R is an outcome. Errors: BB_MEMORY, errors of the inverse.
 BB_CHECKED bb_status bb_reconstructor_make(const bb_inverse *inverse,
                                            const bb_low_rank_update *update, bb_index m, double *r,
                                            bb_outcome *outcome);

@@ -56,7 +56,7 @@ typedef struct bb_refinement {
 
 /// X <- X A^-1 for X [rows][n]. Rows that reach the iteration limit, stagnate or break down give
 /// the outcome not_converged, those that become NaN or infinite non_finite; its detail has the
-/// numbers and causes. Errors: BB_MEMORY, BB_INVALID, those of the source.
+/// numbers and causes. Errors: BB_MEMORY, BB_INVALID, errors of the source.
 BB_CHECKED bb_status bb_refinement_solve(bb_refinement *refinement, bb_index rows, double *x,
                                          bb_outcome *outcome);
 

@@ -60,7 +60,7 @@ BB_CHECKED bb_status bb_residual_task_check(const bb_residual_task *task, bb_ind
 /// the source.
 BB_CHECKED bb_status bb_residual_task_assemble(const bb_residual_task *task, const double *product);
 
-/// Last step: Cee = Ctt + (P + P^T) / 2 for P in `cee`. Errors: BB_MEMORY, those of the source.
+/// Last step: Cee = Ctt + (P + P^T) / 2 for P in `cee`. Errors: BB_MEMORY, errors of the source.
 BB_CHECKED bb_status bb_residual_task_close(const bb_residual_task *task);
 
 /// Cee += A C A^T for a symmetric `added` C [rows][rows]. Errors: BB_MEMORY.
@@ -73,7 +73,7 @@ enum { BB_RESIDUAL_PARTIALS = 8, BB_RESIDUAL_GPUS = BB_RESIDUAL_PARTIALS };
 /// is filled once, and consecutive tasks with the same r share R Cmm R^T. Panels have a fixed
 /// width: the bits do not depend on the threads. The rows of Cmm and of every R are distributed
 /// over the team (core/team.h). The call is collective; each process gets every result. Errors:
-/// BB_MEMORY, BB_INVALID, those of the sources and of the team.
+/// BB_MEMORY, BB_INVALID, errors of the sources and of the team.
 BB_CHECKED bb_status bb_residual_covariance(const bb_matrix_source *cmm, bb_index count,
                                             const bb_residual_task *tasks);
 

@@ -56,13 +56,13 @@ BB_CHECKED bb_status bb_residual_scorer_cache_panels(bb_residual_scorer *scorer,
 /// twin is filled from the cached panels of Cmm and of other matrices with as many columns. With
 /// `keep`, panels of `matrix` are cached from now on; it must then outlive the scorer. Do not use
 /// it while the scorer is running. Bit-identical to bb_device_source_create. `scorer` may be NULL,
-/// else it must outlive the twin. Errors: those of bb_device_source_create.
+/// else it must outlive the twin. Errors: from bb_device_source_create.
 BB_CHECKED bb_status bb_residual_scorer_twin(bb_residual_scorer *scorer,
                                              const bb_matrix_source *matrix, bool keep,
                                              bb_device *device, bb_device_source **out);
 
 /// Scores estimates; consecutive ones with the same r share one R Cmm R^T. Errors: BB_INVALID
-/// (sizes), BB_MEMORY with the bytes needed and free, BB_DEVICE, those of the sources.
+/// (sizes), BB_MEMORY with the bytes needed and free, BB_DEVICE, errors of the sources.
 BB_CHECKED bb_status bb_residual_scorer_score(bb_residual_scorer *scorer, bb_index count,
                                               const bb_residual_task *tasks);
 
@@ -101,7 +101,7 @@ typedef struct bb_residual_pairs {
 } bb_residual_pairs;
 
 /// Sums over all pairs on the first GPU, for each displacement in a fixed order. Errors: BB_MEMORY,
-/// BB_DEVICE, those of the source.
+/// BB_DEVICE, errors of the source.
 BB_CHECKED bb_status bb_residual_scorer_pairs(bb_residual_scorer *scorer,
                                               const bb_residual_pairs *task);
 

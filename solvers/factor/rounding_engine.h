@@ -45,7 +45,7 @@ typedef struct bb_rounding_engine {
 } bb_rounding_engine;
 
 /// Sweeps r [m][n] on an engine, as described for bb_rounding_sweep. Errors: BB_INVALID (a block
-/// too wide), BB_MEMORY, those of the engine.
+/// too wide), BB_MEMORY, errors of the engine.
 BB_CHECKED bb_status bb_rounding_engine_run(const bb_rounding_engine *engine,
                                             const bb_rounding_step *step, bb_index m, double *r,
                                             double *excess);

@@ -67,7 +67,7 @@ bb_need bb_rounding_sweep_need(bb_index n, bb_index m, bb_index tile_size);
 /// at a time, while the GPU multiplies the feedback of later panels to the next one. Panels are
 /// narrow, because feedback within a panel is computed on the host, m n BB_ROUNDING_PANEL.
 /// Repeatable bit for bit on one GPU. Sums differ from those on the cpu within the rounding of
-/// fp64, so a value next to a tie may round the other way. Errors: those of bb_rounding_sweep,
+/// fp64, so a value next to a tie may round the other way. Errors: from bb_rounding_sweep,
 /// BB_DEVICE.
 BB_CHECKED bb_status bb_rounding_sweep_panels(struct bb_device *device,
                                               const struct bb_panel_cholesky *factor, bb_index n,

@@ -11,7 +11,7 @@
 /// Eigenvalues of D A D in descending order into `out` [n]; `scale` [n] is the diagonal of D, or
 /// NULL. Stores the matrix: 8 n^2 bytes; about 4/3 n^3 operations on one thread. NaN, with a
 /// warning, if a value of A or of D A D is not finite or the iteration does not converge. Errors:
-/// BB_MEMORY, BB_INVALID (not square), BB_INTERNAL (LAPACK), those of the source.
+/// BB_MEMORY, BB_INVALID (not square), BB_INTERNAL (LAPACK), errors of the source.
 BB_CHECKED bb_status bb_spectrum_eigenvalues(const bb_matrix_source *source, const double *scale,
                                              double *out);
 

@@ -33,7 +33,7 @@ void bb_assembled_sequence_destroy(bb_assembled_sequence **sequence);
 /// Source text; valid for the lifetime of the sequence.
 const char *bb_assembled_sequence_source(const bb_assembled_sequence *sequence);
 
-/// Queues steps [first, behind) with a build of the source. Errors: those of bb_build_launch.
+/// Queues steps [first, behind) with a build of the source. Errors: from bb_build_launch.
 BB_CHECKED bb_status bb_assembled_sequence_launch(const bb_assembled_sequence *sequence,
                                                   bb_build *build, bb_index first, bb_index behind);
 

@@ -128,7 +128,7 @@ void bb_command_loop_set_slopes(bb_command_loop *loop, const float *slopes);
 /// first matrix, then of the next. `out` [rows of all matrices].
 void bb_command_loop_commands(const bb_command_loop *loop, float *out);
 
-/// Measures the clock offsets again; resets v and delayed commands to zero. Errors: those of a
+/// Measures the clock offsets again; resets v and delayed commands to zero. Errors: from a
 /// frame.
 BB_CHECKED bb_status bb_command_loop_read_clocks(bb_command_loop *loop);
 
@@ -142,11 +142,11 @@ BB_CHECKED bb_status bb_command_loop_arm(bb_command_loop *loop);
 BB_CHECKED bb_status bb_command_loop_post(bb_command_loop *loop, int64_t release_ns);
 
 /// Waits for the oldest pending frame. Reports the frame of the device that took longest from its
-/// release, in the first device's clock. Errors: BB_INVALID (no frame is pending), those of the
+/// release, in the first device's clock. Errors: BB_INVALID (no frame is pending), errors of the
 /// products, BB_DEVICE.
 BB_CHECKED bb_status bb_command_loop_wait(bb_command_loop *loop, bb_command_frame *out);
 
-/// Posts a frame and receives it. Errors: those of both, BB_INVALID (a frame is pending already).
+/// Posts a frame and receives it. Errors: from both, BB_INVALID (a frame is pending already).
 BB_CHECKED bb_status bb_command_loop_step(bb_command_loop *loop, int64_t release_ns,
                                           bb_command_frame *out);
 

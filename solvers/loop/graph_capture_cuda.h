@@ -8,7 +8,7 @@
 
 /// Captures the work that `queue` queues on a stream, and instantiates the graph on the device.
 /// `queue` is a function of the stream that returns a bb_status. `*out` is the caller's to destroy,
-/// nullptr after a failure. Errors: those of `queue`, BB_DEVICE.
+/// nullptr after a failure. Errors: from `queue`, BB_DEVICE.
 template <class Queue>
 bb_status capture_graph(cudaStream_t stream, const Queue &queue, cudaGraphExec_t *out)
 {

@@ -84,7 +84,7 @@ const bb_unwrap_parts *bb_unwrap_parts_of(const bb_unwrap *unwrap);
 
 /// Unwraps `wrapped` [rows][columns] in rad, finite within the mask, into `phase` [rows][columns],
 /// NaN outside it. The first run includes compilation and recording of the GPU's graphs
-/// (bb_device_graph) in its seconds. Errors: those of bb_kernel_launch_queue, BB_DEVICE, BB_MEMORY.
+/// (bb_device_graph) in its seconds. Errors: from bb_kernel_launch_queue, BB_DEVICE, BB_MEMORY.
 BB_CHECKED bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
                                    bb_unwrap_report *report);
 

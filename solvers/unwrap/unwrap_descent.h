@@ -106,7 +106,7 @@ void bb_unwrap_descent_release(bb_unwrap_descent *descent);
 /// error is below 1e-5 of the solution's energy norm, or after 100 steps, and is bounded by 0.5
 /// rad; `reached` is then true. `divergence` computes the right-hand side, without rounding.
 /// Overwrites solution and right-hand side of the grids. Adds to `steps`. Waits for the device.
-/// Errors: those of bb_kernel_launch_queue, BB_DEVICE, BB_MEMORY.
+/// Errors: from bb_kernel_launch_queue, BB_DEVICE, BB_MEMORY.
 BB_CHECKED bb_status bb_unwrap_descent_solve(bb_unwrap_descent *descent,
                                              const bb_unwrap_step *divergence, bb_index *steps,
                                              bool *reached);

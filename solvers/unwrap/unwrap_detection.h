@@ -28,7 +28,7 @@ typedef struct bb_unwrap_detection bb_unwrap_detection;
 /// Creates a detector into `wrapped` [rows][columns] for pixels of `mask`, of the same shape. A
 /// carrier's window excludes points outside the mask; four frames are evaluated everywhere. Context
 /// and field are borrowed for its lifetime. Errors: BB_INVALID (another number of frames, an
-/// invalid window), BB_MEMORY, those of bb_kernel_launch_create. Owner: the caller.
+/// invalid window), BB_MEMORY, errors of bb_kernel_launch_create. Owner: the caller.
 BB_CHECKED bb_status bb_unwrap_detection_create(bb_kernel_context *context,
                                                 const bb_unwrap_detection_config *config,
                                                 const unsigned char *mask,

@@ -18,7 +18,7 @@ typedef struct bb_unwrap_field {
     bb_kernel_launch *rounding; ///< rounding to the format; NULL if words have the format
 } bb_unwrap_field;
 
-/// Creates a zeroed field. Errors: BB_MEMORY, those of bb_kernel_launch_create. Owner: the caller.
+/// Creates a zeroed field. Errors: BB_MEMORY, errors of bb_kernel_launch_create. Owner: the caller.
 BB_CHECKED bb_status bb_unwrap_field_create(bb_kernel_context *context, bb_format format,
                                             bb_index columns, bb_index rows, bb_unwrap_field *out);
 
@@ -50,13 +50,13 @@ typedef struct bb_unwrap_recipe {
     const bb_unwrap_field *written[BB_UNWRAP_WRITTEN]; ///< NULL ends them
 } bb_unwrap_recipe;
 
-/// Creates a step over fields, which must outlive it. Errors: those of bb_kernel_launch_create.
+/// Creates a step over fields, which must outlive it. Errors: from bb_kernel_launch_create.
 /// Owner: the caller.
 BB_CHECKED bb_status bb_unwrap_step_create(bb_kernel_context *context,
                                            const bb_unwrap_recipe *recipe, bb_unwrap_step *out);
 void bb_unwrap_step_release(bb_unwrap_step *step);
 
-/// Queues the step. Errors: those of bb_kernel_launch_queue.
+/// Queues the step. Errors: from bb_kernel_launch_queue.
 BB_CHECKED bb_status bb_unwrap_step_run(const bb_unwrap_step *step);
 
 #endif

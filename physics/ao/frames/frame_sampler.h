@@ -42,7 +42,7 @@ typedef struct bb_screen_size {
 /// Screens whose finest pixel is a fraction of the smallest subaperture. The coarse screen's pixel
 /// is four times that, and its period `config->screen_oversize` times the widest layer area of all
 /// stars and targets; the fine screen's period is 1.5 times that area. Borrows the tomography.
-/// Errors: BB_MEMORY, BB_UNSUPPORTED (a rotated sensor), those of bb_screen_size_for. Do not call
+/// Errors: BB_MEMORY, BB_UNSUPPORTED (a rotated sensor), errors of bb_screen_size_for. Do not call
 /// from several threads at once (FFTW).
 BB_CHECKED bb_status bb_frame_sampler_create(const bb_tomography *tomography,
                                              const bb_monte_carlo_config *config,

@@ -41,7 +41,7 @@ bb_tomography *bb_layer_tomography_problem(bb_layer_tomography *layers);
 double bb_layer_tomography_bytes(double layers, double n, double rows, double squared_rows);
 
 /// Memory and time of creating it, and of the result alone (`held`); `filling` one fill of all of
-/// Cmm, without the matrix. Errors: BB_MEMORY, those of sensors.
+/// Cmm, without the matrix. Errors: BB_MEMORY, errors of sensors.
 BB_CHECKED bb_status bb_layer_tomography_need(const bb_ao_config *config,
                                               const bb_profile_series *series,
                                               bb_index target_count, double held_bytes,

@@ -76,7 +76,7 @@ bb_need bb_membrane_rows_need(double nodes, double rows, double threads);
 
 /// The same membrane with adjoint solves in single precision (bb_narrow_factor_solve) and its own
 /// copy of the factor's values; loads and sums over cells stay in fp64. It borrows everything else,
-/// and only its rows are used. Errors: those of bb_narrow_factor_create.
+/// and only its rows are used. Errors: from bb_narrow_factor_create.
 BB_CHECKED bb_status bb_membrane_narrow(const bb_membrane *membrane, bb_operand_rounding round,
                                         bb_membrane **out);
 void bb_membrane_narrow_destroy(bb_membrane **narrow);

@@ -22,14 +22,14 @@
 enum { BB_FRAME_HOST = BB_COMMAND_STAGES, BB_FRAME_STAGES };
 
 /// Compares the commands of a loop with fp64 (bb_frame_loop_compare), then runs and measures its
-/// frames. Errors: those of both and of bb_realtime_loop_measure.
+/// frames. Errors: from both and of bb_realtime_loop_measure.
 BB_CHECKED bb_status bb_frame_loop_measure(bb_frame_loop *loop, bb_realtime_measurement *out);
 
 /// Runs the frames only, into `out`, zero-initialised (bb_realtime_loop_run). On a GPU it stops the
 /// thread pool first.
 BB_CHECKED bb_status bb_frame_loop_run(bb_frame_loop *loop, bb_realtime_measurement *out);
 
-/// Summarises a measurement of a loop. Errors: those of bb_realtime_summary_make.
+/// Summarises a measurement of a loop. Errors: from bb_realtime_summary_make.
 BB_CHECKED bb_status bb_frame_loop_sum_up(const bb_frame_loop *loop,
                                           const bb_realtime_measurement *measured,
                                           bb_realtime_summary *out);
@@ -66,7 +66,7 @@ BB_CHECKED bb_status bb_ao_realtime_plan(const bb_ao_study *study, const bb_ao_e
 /// Stores the solution of an evaluation by its level (bb_ao_storage_round of draw 0). If the study
 /// measures frame times, the stored matrices are then run and `frame_times_s` is set. It stays NaN
 /// after a failure or without a storage; and, with a log message, if the device does not support
-/// the storage or sums are narrower than fp32. Errors: those of bb_frame_matrices_store, of the
+/// the storage or sums are narrower than fp32. Errors: from bb_frame_matrices_store, of the
 /// operators, of bb_frame_loop_create and of bb_frame_loop_run.
 BB_CHECKED bb_status bb_ao_realtime_store_timed(const bb_ao_study *study, bb_ao_storage *storage,
                                                 bb_ao_evaluation *evaluation);

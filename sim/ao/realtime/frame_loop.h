@@ -26,7 +26,7 @@ typedef struct bb_frame_matrices {
 } bb_frame_matrices;
 
 /// Solves a study for one of its pipelines, or draws random matrices, and stores the result.
-/// Errors: those of the problem and the solve, BB_INVALID (a numerical failure, more than
+/// Errors: from the problem and the solve, BB_INVALID (a numerical failure, more than
 /// BB_COMMAND_MATRICES reconstructors), BB_UNSUPPORTED (a learned profile), BB_MEMORY.
 BB_CHECKED bb_status bb_frame_matrices_make(const bb_ao_study *study,
                                             const bb_factor_pipeline *pipeline,
@@ -64,7 +64,7 @@ typedef struct bb_frame_loop {
 } bb_frame_loop;
 
 /// Creates a loop from `matrices`, whose contents move into the loop; the caller still releases
-/// `matrices`. The study's `realtime` sets the loop's parameters. Errors: those of the operators
+/// `matrices`. The study's `realtime` sets the loop's parameters. Errors: from the operators
 /// and of bb_command_loop_create, BB_INVALID (a matrix with fewer rows than devices), BB_MEMORY.
 /// Owner: the caller.
 BB_CHECKED bb_status bb_frame_loop_create(const bb_ao_study *study,

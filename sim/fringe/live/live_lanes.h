@@ -30,7 +30,7 @@ typedef struct bb_live_pipeline {
 
 /// Queues the computation of a phase from frames. The frames are borrowed until bb_unwrap_read of
 /// `unwrap`, which waits for the phase; call bb_unwrap_read once after each start. Errors:
-/// BB_DEVICE, those of bb_unwrap_queue.
+/// BB_DEVICE, errors of bb_unwrap_queue.
 BB_CHECKED bb_status bb_live_pipeline_start(bb_live_pipeline *pipeline,
                                             const bb_live_frames *frames);
 
@@ -71,7 +71,7 @@ void bb_live_lanes_destroy(bb_live_lanes **lanes);
 /// Device whose pinned host memory suits the frames: the first with its own memory.
 bb_device *bb_live_lanes_device(const bb_live_lanes *lanes);
 
-/// Recreates all pipelines for frames of a given shape. Errors: those of bb_live_pipeline_create.
+/// Recreates all pipelines for frames of a given shape. Errors: from bb_live_pipeline_create.
 BB_CHECKED bb_status bb_live_lanes_make(bb_live_lanes *lanes, const bb_live_frames *frames,
                                         const unsigned char *mask);
 

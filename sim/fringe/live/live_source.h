@@ -97,7 +97,7 @@ typedef struct bb_live_acquisition bb_live_acquisition;
 
 /// Opens a source and starts its thread. `rate_hz` releases phases at fixed times, 0: as they
 /// arrive. `held`, 1 to BB_LIVE_MOST_OVERLAP, is the number of phases in processing at once.
-/// Request and kind are borrowed. Errors: those of the source, BB_MEMORY, BB_INTERNAL. Owner: the
+/// Request and kind are borrowed. Errors: from the source, BB_MEMORY, BB_INTERNAL. Owner: the
 /// caller.
 BB_CHECKED bb_status bb_live_acquisition_start(const bb_live_source_kind *kind,
                                                const bb_live_request *request, double rate_hz,
@@ -108,7 +108,7 @@ void bb_live_acquisition_stop(bb_live_acquisition **acquisition);
 
 /// Waits up to `seconds` for frames. They stay valid until `held` - 1 further ones have been
 /// returned and the next are requested. `*frames` is NULL if none arrived; `*event` tells the cases
-/// apart. Errors: those of the source, which has then ended.
+/// apart. Errors: from the source, which has then ended.
 BB_CHECKED bb_status bb_live_acquisition_wait(bb_live_acquisition *acquisition, double seconds,
                                               const bb_live_frames **frames, bb_live_event *event);
 

@@ -58,7 +58,7 @@ typedef struct bb_live_summary {
 } bb_live_summary;
 
 /// Computes the quantiles, appends the table and publishes the datasets if `results` is given.
-/// Errors: BB_MEMORY, those of bb_output_table_publish.
+/// Errors: BB_MEMORY, errors of bb_output_table_publish.
 BB_CHECKED bb_status bb_live_table_publish(bb_live_summary *summary, bb_results *results,
                                            bb_text *table);
 

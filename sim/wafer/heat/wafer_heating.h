@@ -116,7 +116,7 @@ typedef struct bb_wafer_heating {
 
 /// Runs the thermal model over all exposures up to the last scored one of the last wafer. `restart`
 /// gives the starting point and receives checkpoints; NULL: from the start, without checkpoints.
-/// Errors: BB_MEMORY, BB_INVALID, those of the checkpoints. Release with bb_wafer_heating_release.
+/// Errors: BB_MEMORY, BB_INVALID, errors of the checkpoints. Release with bb_wafer_heating_release.
 BB_CHECKED bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem, bb_restart *restart,
                                              bb_wafer_heating *out);
 
@@ -174,7 +174,7 @@ BB_CHECKED bb_status bb_wafer_heating_subject(const bb_wafer_study *study, bb_te
 BB_CHECKED bb_status bb_wafer_heating_restart(const bb_wafer_study *study,
                                               const bb_run_options *options, bb_restart *out);
 
-/// Writes a checkpoint if one is due or if `now` is true. Errors: those of bb_store_write.
+/// Writes a checkpoint if one is due or if `now` is true. Errors: from bb_store_write.
 BB_CHECKED bb_status bb_wafer_heating_save(bb_restart *restart, bool now,
                                            const bb_heating_place *place,
                                            const bb_heat_simulation *simulation,
@@ -182,7 +182,7 @@ BB_CHECKED bb_status bb_wafer_heating_save(bb_restart *restart, bool now,
 
 /// Reads place, state, ledger and the stored arrays of `heating`. A checkpoint of products
 /// (bb_wafer_products_save) has no heat: `*heated` is then false, and the checkpoint stays open
-/// unless it cannot be used (`first_stage`). Errors: those of bb_store_read.
+/// unless it cannot be used (`first_stage`). Errors: from bb_store_read.
 BB_CHECKED bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
                                            bb_heat_simulation *simulation,
                                            bb_wafer_heating *heating, bool *heated);

@@ -37,7 +37,7 @@
 #include "solvers/loop/field_stream.h"
 
 /// Computes the rows of axis `axis` (bb_axis) for scored field `field` on all threads and encodes
-/// them for a pipeline of the study. Errors: those of bb_wafer_row_source_open and
+/// them for a pipeline of the study. Errors: from bb_wafer_row_source_open and
 /// bb_product_coding_encode. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_loop_part_encode(const bb_wafer_study *study,
                                          const bb_wafer_problem *problem,
@@ -91,7 +91,7 @@ BB_CHECKED bb_status bb_wafer_loop_check(const bb_wafer_study *study,
 
 /// Encodes the rows on all threads and prepares the loop on `devices`, whose number is the study's
 /// realtime.gpus. Devices are borrowed. The state is zero before exposure `first`; in streamed mode
-/// the first two fields are being sent. Errors: those of bb_wafer_loop_check, of the rows, of
+/// the first two fields are being sent. Errors: from bb_wafer_loop_check, of the rows, of
 /// bb_product_coding_encode, of the operators and of bb_control_loop_create; BB_INVALID (no scored
 /// exposure from `first` on). Owner: the caller.
 BB_CHECKED bb_status bb_wafer_loop_create(const bb_wafer_study *study,
@@ -118,7 +118,7 @@ BB_CHECKED bb_status bb_wafer_loop_await(bb_wafer_loop *loop, bb_index period,
                                          double waited[BB_LOOP_GPUS]);
 
 /// Queues the start of a period on all devices, queues its next step, and polls until all queued
-/// work is done. A device waits for missing matrices. Errors: those of solvers/loop/control_loop.h.
+/// work is done. A device waits for missing matrices. Errors: from solvers/loop/control_loop.h.
 BB_CHECKED bb_status bb_wafer_loop_begin(bb_wafer_loop *loop, bb_index period);
 BB_CHECKED bb_status bb_wafer_loop_step(bb_wafer_loop *loop);
 BB_CHECKED bb_status bb_wafer_loop_wait(bb_wafer_loop *loop);

@@ -40,7 +40,7 @@ struct bb_plane_cuda {
 
 /// Describes `values` [rows][columns] with `stride` items (a multiple of 8) between rows, for
 /// copies of boxes of 64 columns and `box_rows` rows; values outside are read as 0. Errors:
-/// BB_DEVICE, those of bb_device_cuda_uses_hopper.
+/// BB_DEVICE, errors of bb_device_cuda_uses_hopper.
 BB_CHECKED bb_status bb_plane_cuda_describe(__half *values, bb_index rows, bb_index columns,
                                             bb_index stride, bb_index box_rows, bb_plane_cuda *out);
 
@@ -98,7 +98,7 @@ struct bb_split_product_cuda {
 };
 
 /// Launches the product on a stream, with the implementation for the current GPU. `products` is 1
-/// or 3. Errors: BB_DEVICE, those of bb_device_cuda_uses_hopper.
+/// or 3. Errors: BB_DEVICE, errors of bb_device_cuda_uses_hopper.
 BB_CHECKED bb_status bb_split_product_launch(const bb_split_product_cuda *product, int products,
                                              cudaStream_t stream);
 

@@ -116,7 +116,7 @@ typedef struct bb_tile_share {
 
 /// Norms of the tiles of D A D: norms [tile_rows (tile_rows + 1) / 2], row by row; `scale` as
 /// below. Rows of tiles are distributed over the team (core/team.h); the call is collective.
-/// Errors: those of the source, BB_MEMORY.
+/// Errors: from the source, BB_MEMORY.
 BB_CHECKED bb_status bb_tile_norms(const bb_matrix_source *source, const double *scale,
                                    bb_index tile_size, double *norms);
 
@@ -129,7 +129,7 @@ double bb_tile_norms_sum(bb_index tile_rows, const double *norms);
 /// fp64. Its updates are syrk in that format, or products of the policy's variant if `diagonal` is
 /// follow. A triangle above the plan's memory limit is kept in a file, except for the tiles in use
 /// (tile_store.h); its tiles have values only while they are acquired. Errors: BB_INVALID (also a
-/// limit below bb_tile_plan_least_memory), BB_MEMORY, BB_IO, those of the source.
+/// limit below bb_tile_plan_least_memory), BB_MEMORY, BB_IO, errors of the source.
 BB_CHECKED bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *scale,
                                            const bb_tile_plan *plan, bb_tile_matrix **out);
 

@@ -103,7 +103,7 @@ void bb_tile_stream_drop(bb_tile_stream *stream, bb_index p, bb_index row, bb_in
 
 /// Joins the thread, which ends when all tiles have been used, or is stopped otherwise. Afterwards
 /// no tile is acquired. `*waited` receives the total time of all bb_tile_stream_await calls [s].
-/// Errors: those of the store.
+/// Errors: from the store.
 BB_CHECKED bb_status bb_tile_stream_finish(bb_tile_stream **stream, double *waited);
 
 /// Memory of a stream.

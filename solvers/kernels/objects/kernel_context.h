@@ -56,7 +56,7 @@ bb_device *bb_kernel_context_device(const bb_kernel_context *context);
 /// order of the kernel's objects and parameters. Elements of `data` are read if they determine
 /// which elements are accessed; otherwise they may be NULL. The kernel is compiled again if an
 /// access may leave its object for the first time. Errors: BB_INVALID (no such file, types or sizes
-/// that the kernel rejects, with the reason), those of bb_assembled_kernel_create and _launch.
+/// that the kernel rejects, with the reason), errors of bb_assembled_kernel_create and _launch.
 BB_CHECKED bb_status bb_kernel_context_run(bb_kernel_context *context, const bb_kernel_use *use,
                                            const bb_program_data *data, const bb_scalar *parameters,
                                            void *const *blocks);
@@ -74,7 +74,7 @@ BB_CHECKED bb_status bb_kernel_launch_create(bb_kernel_context *context, const b
                                              bb_kernel_launch **out);
 void bb_kernel_launch_destroy(bb_kernel_launch **launch);
 
-/// Queues the launch. Errors: those of bb_assembled_kernel_create and _launch.
+/// Queues the launch. Errors: from bb_assembled_kernel_create and _launch.
 BB_CHECKED bb_status bb_kernel_launch_queue(bb_kernel_launch *launch);
 
 /// View of a launch for kernel_sequence.c; valid for the lifetime of the launch. Launches of a
@@ -90,7 +90,7 @@ bb_kernel_launch_view bb_kernel_launch_query(const bb_kernel_launch *launch);
 const char *bb_kernel_context_compiler(const bb_kernel_context *context);
 
 /// Compiles a text for the context's device; the context owns the build, and the same text is
-/// compiled once. Errors: those of bb_build_create, BB_INTERNAL if the text does not compile.
+/// compiled once. Errors: from bb_build_create, BB_INTERNAL if the text does not compile.
 BB_CHECKED bb_status bb_kernel_context_build(bb_kernel_context *context, const char *source,
                                              bb_build **out);
 

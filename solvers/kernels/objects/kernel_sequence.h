@@ -18,7 +18,7 @@ typedef struct bb_kernel_sequence bb_kernel_sequence;
 
 /// Creates a sequence of `launches` [count], which may be 0. Launches are borrowed, may occur more
 /// than once, and must outlive it. Joined launches are compiled and uploaded on return. Errors:
-/// BB_INVALID (launches of different contexts), those of bb_kernel_context_build, BB_DEVICE,
+/// BB_INVALID (launches of different contexts), errors of bb_kernel_context_build, BB_DEVICE,
 /// BB_MEMORY. Owner: the caller.
 BB_CHECKED bb_status bb_kernel_sequence_create(bb_kernel_launch *const *launches, bb_index count,
                                                bb_kernel_sequence **out);

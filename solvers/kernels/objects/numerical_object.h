@@ -60,7 +60,7 @@ typedef struct bb_numerical_traffic {
 bb_numerical_traffic bb_numerical_object_traffic(const bb_numerical_object *object);
 
 /// Operations are queued and do not wait. Errors of all: BB_INVALID (incompatible types or sizes, a
-/// result that is an operand, objects of two contexts), those of bb_kernel_context_run.
+/// result that is an operand, objects of two contexts), errors of bb_kernel_context_run.
 
 /// Sets every element to `value`, rounded to the type.
 BB_CHECKED bb_status bb_numerical_object_fill(bb_numerical_object *object, double value);

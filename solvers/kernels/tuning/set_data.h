@@ -34,11 +34,11 @@ BB_CHECKED bb_status bb_set_data_create(bb_device *device, const bb_tuning_subje
 void bb_set_data_release(bb_set_data *set);
 
 /// Runs a variant from the same initial state as every other and compares its results with those of
-/// the default variant in its order of sums. Errors: those of a launch, BB_MEMORY.
+/// the default variant in its order of sums. Errors: from a launch, BB_MEMORY.
 BB_CHECKED bb_status bb_set_data_check(bb_set_data *set, const bb_choice *choice,
                                        bb_assembled_kernel *kernel, bb_trial *out);
 
-/// Time of one launch [s], the mean of `repeats` consecutive ones. Errors: those of a launch.
+/// Time of one launch [s], the mean of `repeats` consecutive ones. Errors: from a launch.
 BB_CHECKED bb_status bb_set_data_time(bb_set_data *set, bb_assembled_kernel *kernel, int repeats,
                                       double *seconds);
 

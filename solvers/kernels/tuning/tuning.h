@@ -85,7 +85,7 @@ int bb_tuning_candidate_count(const bb_tuning *tuning, bool reorders);
 
 /// Tunes on set `set` of the subject until `deadline_s` of bb_clock_seconds. Errors: BB_UNSUPPORTED
 /// (no compiler), BB_MEMORY, BB_DEVICE (a variant has left the device unusable, which is recorded
-/// first), BB_IO, BB_INTERNAL, those of the callbacks.
+/// first), BB_IO, BB_INTERNAL, errors of the callbacks.
 BB_CHECKED bb_status bb_tuning_run(bb_tuning *tuning, int set, double deadline_s,
                                    const bb_tuning_listener *listener, bb_tuning_outcome *out);
 
@@ -102,7 +102,7 @@ typedef struct bb_finalist {
 
 /// Fills a record's times: the minimum of at least 5 and at most 20 samples, stopping when three of
 /// them agree within 2 %; 2 samples suffice if they take over a second. `is_slow`: the first was
-/// over three times `best_s`, and no other was taken. Errors: those of a launch.
+/// over three times `best_s`, and no other was taken. Errors: from a launch.
 BB_CHECKED bb_status bb_tuning_record_sample(bb_set_data *set, bb_assembled_kernel *kernel,
                                              double best_s, bb_tuning_record *record,
                                              bool *is_slow);
@@ -116,7 +116,7 @@ void bb_finalist_insert(bb_finalist *finalists, int limit, int *count, bb_finali
 int bb_finalists_decide(const bb_finalist *finalists, int count, int rounds);
 
 /// Runs the rounds: at least 4, and fewer than BB_FINAL_ROUNDS only if they take some seconds.
-/// Errors: those of a launch.
+/// Errors: from a launch.
 BB_CHECKED bb_status bb_finalists_run(bb_set_data *set, bb_finalist *finalists, int count,
                                       int *winner);
 
