@@ -16,7 +16,7 @@ const char *bb_outcome_name(bb_outcome_kind kind)
         [BB_OUTCOME_UNDERDETERMINED] = "underdetermined",
         [BB_OUTCOME_NOT_HELD] = "not_held",
     };
-    return names[kind];
+    return (size_t)kind < sizeof names / sizeof names[0] ? names[kind] : "unknown";
 }
 
 void bb_outcome_set(bb_outcome *outcome, bb_outcome_kind kind, const char *format, ...)

@@ -27,7 +27,8 @@ typedef struct bb_outcome {
     char detail[240]; ///< one sentence: where and what; "" when ok
 } bb_outcome;
 
-/// Returns "ok", "not_spd", "non_finite", "not_converged", "underdetermined" or "not_held".
+/// Returns "ok", "not_spd", "non_finite", "not_converged", "underdetermined" or "not_held";
+/// "unknown" for another number.
 const char *bb_outcome_name(bb_outcome_kind kind);
 
 /// Records a failure unless one is already recorded.

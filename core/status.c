@@ -78,7 +78,8 @@ void bb_status_clear(void)
 
 const char *bb_status_name(bb_status code)
 {
-    return codes[code].name;
+    const size_t count = sizeof codes / sizeof codes[0];
+    return (size_t)code < count ? codes[code].name : "unknown";
 }
 
 int bb_status_exit_code(bb_status code)

@@ -75,7 +75,7 @@ const char *bb_status_trace_text(void);
 /// Clears this thread's record.
 void bb_status_clear(void);
 
-/// Returns the name of a code, such as "out of memory".
+/// Returns the name of a code, such as "out of memory"; "unknown" for another number.
 const char *bb_status_name(bb_status code);
 
 /// Returns the program's exit code for a status code: 0 to 6.

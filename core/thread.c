@@ -28,11 +28,12 @@ typedef struct loop {
 } loop;
 
 typedef struct pool {
+    pthread_mutex_t turn; // of the thread whose loop the pool works on, or that changes the workers
     pthread_mutex_t lock;
     pthread_cond_t start;
     pthread_cond_t finish;
     pthread_t *workers; // [worker_count]
-    bb_index worker_count;
+    atomic_ptrdiff_t worker_count;
     bb_index ready; // workers that wait for a loop or have served one
     bb_index busy;
     unsigned long generation;
@@ -40,13 +41,22 @@ typedef struct pool {
     loop *current;
 } pool;
 
-static pool shared = {.lock = PTHREAD_MUTEX_INITIALIZER,
+static pool shared = {.turn = PTHREAD_MUTEX_INITIALIZER,
+                      .lock = PTHREAD_MUTEX_INITIALIZER,
                       .start = PTHREAD_COND_INITIALIZER,
                       .finish = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local bool inside_loop;
 static _Thread_local bool is_worker;
 static _Thread_local pool *own; // pool of a side thread; NULL: the shared one
+
+static void reset_locks(pool *crew)
+{
+    (void)pthread_mutex_init(&crew->turn, NULL);
+    (void)pthread_mutex_init(&crew->lock, NULL);
+    (void)pthread_cond_init(&crew->start, NULL);
+    (void)pthread_cond_init(&crew->finish, NULL);
+}
 
 static pool *pool_here(void)
 {
@@ -127,7 +137,18 @@ static void stop_workers(pool *crew)
 
 void bb_threads_stop(void)
 {
+    (void)pthread_mutex_lock(&shared.turn);
     stop_workers(&shared);
+    (void)pthread_mutex_unlock(&shared.turn);
+}
+
+void bb_threads_abandon(void)
+{
+    reset_locks(&shared);
+    BB_RELEASE(&shared.workers);
+    shared.worker_count = 0;
+    shared.ready = 0;
+    shared.generation = 0;
 }
 
 // A thread that is still starting may hold a lock of its run-time library, on which a forked child
@@ -162,8 +183,10 @@ bb_status bb_threads_set(bb_index count)
     bb_status status = BB_OK;
     BB_REQUIRE(count >= 1 && count <= 1024, BB_INVALID, "%td threads, expected 1..1024", count);
     openblas_set_num_threads(1);
-    bb_threads_stop();
-    BB_TRY(start_workers(&shared, count));
+    (void)pthread_mutex_lock(&shared.turn);
+    stop_workers(&shared);
+    status = start_workers(&shared, count);
+    (void)pthread_mutex_unlock(&shared.turn);
 done:
     return status;
 }
@@ -198,7 +221,8 @@ static bb_status run_on_caller(bb_index count, bb_task task, void *context)
 bb_status bb_thread_for(bb_index count, bb_task task, void *context)
 {
     pool *crew = pool_here();
-    if (inside_loop || crew->worker_count == 0 || count <= 1) {
+    if (inside_loop || crew->worker_count == 0 || count <= 1 ||
+        pthread_mutex_trylock(&crew->turn) != 0) {
         return run_on_caller(count, task, context);
     }
     loop work = {.task = task,
@@ -217,6 +241,7 @@ bb_status bb_thread_for(bb_index count, bb_task task, void *context)
         pthread_cond_wait(&crew->finish, &crew->lock);
     }
     pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_unlock(&crew->turn);
     pthread_mutex_destroy(&work.failure_lock);
     if (work.failure != BB_OK) {
         bb_status_restore(&work.record);
@@ -291,9 +316,7 @@ bb_status bb_side_thread_widen(bb_index threads)
     BB_REQUIRE(is_worker && own == NULL && threads >= 1, BB_INTERNAL,
                "loops of %td threads: expected 1 or more, once per side thread", threads);
     BB_TRY(BB_ZEROED(1, &own));
-    (void)pthread_mutex_init(&own->lock, NULL);
-    (void)pthread_cond_init(&own->start, NULL);
-    (void)pthread_cond_init(&own->finish, NULL);
+    reset_locks(own);
     BB_TRY(start_workers(own, threads));
     inside_loop = false;
 done:

@@ -32,8 +32,9 @@ bool bb_thread_is_worker(void);
 bb_index bb_threads_available(void);
 
 /// Runs task(context, i) for every i in [0, count), in any order, and waits. A loop started inside
-/// a task runs on that task's thread. After a failure no further task is started; returns the
-/// failure of the lowest index that ran, with its message.
+/// a task, or while the pool works on the loop of another thread, runs on its own thread. After a
+/// failure no further task is started; returns the failure of the lowest index that ran, with its
+/// message.
 BB_CHECKED bb_status bb_thread_for(bb_index count, bb_task task, void *context);
 
 /// Runs task(context, begin, end) over consecutive ranges of `grain` items that cover [0, count).
@@ -63,6 +64,10 @@ BB_CHECKED bb_status bb_side_thread_join(bb_side_thread **thread);
 
 /// Joins the pool's threads; later loops run on the caller. Call before exit.
 void bb_threads_stop(void);
+
+/// For a child process after fork, which has none of the pool's threads: later loops run on the
+/// caller.
+void bb_threads_abandon(void);
 
 #ifdef __cplusplus
 }

@@ -3,11 +3,12 @@
 #include "tests/check.h"
 
 #include <cblas.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNT = 10000 };
+enum { COUNT = 10000, ITEMS = 8 };
 static atomic_int visits[COUNT];
 
 static bb_status visit(void *context, bb_index index)
@@ -212,4 +213,61 @@ TEST(a_child_process_finds_no_lock_held)
         assert_int_equal(waitpid(child, &how, 0), child);
         assert_int_equal(how, 0);
     }
+}
+
+// Loops of one thread, whose tasks count in its own array.
+typedef struct looping {
+    bb_status status;
+    int counts[ITEMS];
+    bool differs;
+} looping;
+
+static bb_status count_item(void *context, bb_index index)
+{
+    ++((looping *)context)->counts[index];
+    return BB_OK;
+}
+
+static void *loop_repeatedly(void *argument)
+{
+    looping *own = argument;
+    for (int repeat = 1; repeat <= 20000 && own->status == BB_OK && !own->differs; ++repeat) {
+        own->status = bb_thread_for(ITEMS, count_item, own);
+        for (int i = 0; i < ITEMS; ++i) {
+            own->differs = own->differs || own->counts[i] != repeat;
+        }
+    }
+    return NULL;
+}
+
+// The pool works on one loop at a time; the other thread runs its own.
+TEST(two_threads_run_loops_at_once)
+{
+    static looping each[2];
+    pthread_t threads[2];
+    check_ok(bb_threads_set(3));
+    for (int t = 0; t < 2; ++t) {
+        assert_int_equal(pthread_create(&threads[t], NULL, loop_repeatedly, &each[t]), 0);
+    }
+    for (int t = 0; t < 2; ++t) {
+        assert_int_equal(pthread_join(threads[t], NULL), 0);
+        check_ok(each[t].status);
+        assert_false(each[t].differs);
+    }
+}
+
+// Without the call, the child would wait for threads that it does not have.
+TEST(a_child_that_abandons_the_pool_runs_its_loops)
+{
+    int how = -1;
+    check_ok(bb_threads_set(3));
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)alarm(20);
+        bb_threads_abandon();
+        const bool is_alone = bb_threads_count() == 1;
+        _exit(!is_alone || bb_thread_for(COUNT, visit, NULL) != BB_OK);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
 }
