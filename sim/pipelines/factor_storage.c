@@ -14,12 +14,11 @@
 #include "sim/pipelines/storage_search.h"
 #include "sim/pipelines/stored_rows.h"
 #include "sim/pipelines/sum_rounding.h"
-#include "solvers/factor/rounding_sweep.h"
+#include "solvers/factor/coded_rounding.h"
 
 #include <lapacke.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 typedef struct block_factoring {
     const bb_matrix_source *source;
@@ -106,53 +105,10 @@ bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline)
     return pipeline->storage.codec >= 0;
 }
 
-// Rounding callbacks for the columns of a matrix with fixed rows.
-static double round_value(const void *context, bb_index row, bb_index column, double value)
+static bb_status sweep_with(const void *norm, const bb_rounding_step *step, bb_index m, double *r,
+                            double *excess)
 {
-    return bb_coded_matrix_round(*(bb_coded_matrix *const *)context, row, column, value);
-}
-
-static void fix_block(const void *context, bb_index row, bb_index column, bb_index count,
-                      const double *values)
-{
-    bb_coded_matrix_fix_block(*(bb_coded_matrix *const *)context, row, column, count, values);
-}
-
-// Selects the clip of each row with the smallest error in the norm, by trying each in a sweep of a
-// copy.
-static bb_status choose_clips(const bb_rounding_norm *norm, const bb_rounding_step *step,
-                              bb_coded_matrix *matrix, const double *r)
-{
-    bb_status status = BB_OK;
-    const bb_index m = bb_coded_matrix_rows(matrix);
-    const bb_index values = m * bb_coded_matrix_columns(matrix);
-    const bb_index count = bb_codec_clip_count(bb_coded_matrix_config(matrix));
-    double *copy = NULL;    // [m][n]
-    double *excess = NULL;  // [2][m] of the current clip, and the smallest so far
-    bb_index *clips = NULL; // [2][m] the clips with these errors
-    BB_TRY(BB_ALLOCATE(values, &copy));
-    BB_TRY(BB_ALLOCATE(2 * m, &excess));
-    BB_TRY(BB_ZEROED(2 * m, &clips));
-    for (bb_index clip = 0; clip < count; ++clip) {
-        for (bb_index i = 0; i < m; ++i) {
-            clips[i] = clip;
-        }
-        BB_TRY(bb_stored_rows_clip(matrix, clips, r));
-        memcpy(copy, r, (size_t)values * sizeof *copy);
-        BB_TRY(bb_rounding_norm_sweep(norm, step, m, copy, excess));
-        for (bb_index i = 0; i < m; ++i) {
-            if (clip == 0 || excess[i] < excess[m + i]) {
-                excess[m + i] = excess[i];
-                clips[m + i] = clip;
-            }
-        }
-    }
-    BB_TRY(bb_stored_rows_clip(matrix, clips + m, r));
-done:
-    BB_RELEASE(&copy);
-    BB_RELEASE(&excess);
-    BB_RELEASE(&clips);
-    return status;
+    return bb_rounding_norm_sweep(norm, step, m, r, excess);
 }
 
 // Rounds r in the sweep and encodes it. Columns of r are scaled already; `scales` NULL: by 1.
@@ -167,15 +123,8 @@ static bb_status sweep(const bb_rounding_norm *norm, const bb_factor_pipeline *p
     BB_TRY(BB_ALLOCATE(layout->rows, &excess));
     BB_TRY(bb_coded_matrix_create(&pipeline->storage, (bb_row_scale)pipeline->row_scale, layout,
                                   &matrix));
-    const bb_rounding_step step = {.round = round_value,
-                                   .context = &matrix,
-                                   .block = bb_codec_rounding_block(&pipeline->storage),
-                                   .enter = fix_block,
-                                   .scales = scales};
-    BB_TRY(bb_codec_clip_count(&pipeline->storage) > 1 ? choose_clips(norm, &step, matrix, r)
-                                                       : bb_stored_rows_fix(matrix, r));
-    BB_TRY(bb_rounding_norm_sweep(norm, &step, layout->rows, r, excess));
-    BB_TRY(bb_stored_rows_encode(matrix, r));
+    const bb_rounding_in_norm rounding = {sweep_with, norm, scales};
+    BB_TRY(bb_coded_rounding_run(&rounding, matrix, r, excess));
     for (bb_index i = 0; i < layout->rows; ++i) {
         trace += excess[i];
     }
@@ -314,7 +263,7 @@ static bb_status code_and_decode(bb_rounding_norm *norm, const bb_factor_pipelin
     if (evaluation->outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
-    BB_TRY(bb_product_coding_decode(matrix, r));
+    BB_TRY(bb_matrix_coding_decode(matrix, r));
     BB_TRY(bb_stored_rows_undraw(factors, m, n, r));
     note(matrix, sizeof(float) * (means + (scales == NULL ? 0.0 : (double)n)), evaluation);
     *out = matrix;

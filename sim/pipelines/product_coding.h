@@ -5,9 +5,7 @@
 #ifndef BB_SIM_PIPELINES_PRODUCT_CODING_H
 #define BB_SIM_PIPELINES_PRODUCT_CODING_H
 
-#include "core/matrix_source.h"
-#include "precision/error_norms.h"
-#include "precision/row_certificate.h"
+#include "precision/matrix_coding.h"
 #include "sim/output/output_table.h"
 #include "sim/pipelines/product_pipeline.h"
 
@@ -39,14 +37,6 @@ extern const bb_output_table bb_coding_report_measures;
 BB_CHECKED bb_status bb_coding_report_publish(const bb_list *pipelines, const char *axis,
                                               bb_index axis_count, const char *unit,
                                               const bb_coding_report *reports, bb_results *results);
-
-/// Source of exact rows.
-typedef struct bb_exact_rows {
-    const bb_matrix_source *source; ///< source of the rows, which fills `batch` rows at a time,
-                                    ///< from multiples of `batch`
-    bb_index batch;
-    const bb_coded_matrix *matrix; ///< the same rows already encoded in fp64, or NULL
-} bb_exact_rows;
 
 /// Draw: a repetition with independent rounding (precision/draw.h).
 typedef struct bb_coding_draw {
@@ -100,13 +90,5 @@ bb_need bb_product_coding_need(const bb_product_pipeline *pipeline, int study_de
 /// Number of GPUs whose memory the plan of these pipelines must fit: one, or none if a pipeline on
 /// a GPU has a storage of data-dependent size, whose need is only a bound.
 bb_index bb_product_coding_gpus(const bb_list *pipelines, int study_device);
-
-/// Decodes a matrix into `out` [rows][columns] over the threads, without scales. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_product_coding_decode(const bb_coded_matrix *coded, double *out);
-
-/// Decodes a matrix into plain fp32 over the threads, without scales; exact for codecs that work on
-/// floats. Adds the time to `seconds`. Errors: BB_MEMORY. Owner of `*out`: the caller.
-BB_CHECKED bb_status bb_product_coding_unpack(const bb_coded_matrix *coded, double *seconds,
-                                              bb_coded_matrix **out);
 
 #endif

@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/pipelines/factor_device.h"
-#include "sim/pipelines/norm_panels.h"
+#include "solvers/factor/panels/norm_panels.h"
 #include "solvers/factor/residual_covariance.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
 #include "solvers/factor/updated_source.h"
@@ -16,7 +16,7 @@ enum { ROWS = 16 }; // rows per task
 
 // CUDA functions, NULL in builds without CUDA.
 static const struct {
-    bb_status (*create)(const bb_matrix_source *source, const bb_panel_plan *plan,
+    bb_status (*create)(const bb_matrix_source *source, const bb_panel_plan *plan, bb_index ordinal,
                         bb_outcome *outcome, bb_norm_panels **out);
     void (*destroy)(bb_norm_panels **panels);
     const double *(*pivots)(const bb_norm_panels *panels);
@@ -363,7 +363,7 @@ static bb_status factor_on_device(bb_rounding_norm *self)
                     "memory for fp64 with a sweep and a score",
                     plan.n, plan.n);
     }
-    BB_TRY(device.create(&source, &plan, &self->device_outcome, &self->panels));
+    BB_TRY(device.create(&source, &plan, 0, &self->device_outcome, &self->panels));
 done:
     return status;
 }

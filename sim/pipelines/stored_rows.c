@@ -23,8 +23,6 @@ typedef struct looping {
     double *highest;      // [m]
     double *squares;      // [n]
     const bb_slope_groups *groups;
-    const bb_index *clips; // [m]
-    bb_coded_matrix *matrix;
 } looping;
 
 static bb_status bound_rows(void *context, bb_index begin, bb_index end)
@@ -129,57 +127,6 @@ bb_status bb_stored_rows_undraw(const double *factors, bb_index m, bb_index n, d
 {
     looping work = {.m = m, .n = n, .r = r, .scales = factors};
     return factors == NULL ? BB_OK : bb_thread_ranges(m, ROWS, divide_rows, &work);
-}
-
-static bb_status fix_rows(void *context, bb_index begin, bb_index end)
-{
-    bb_status status = BB_OK;
-    const looping *work = context;
-    for (bb_index i = begin; i < end; ++i) {
-        BB_TRY(bb_coded_matrix_fix_row(work->matrix, i, work->values + i * work->n));
-    }
-done:
-    return status;
-}
-
-bb_status bb_stored_rows_fix(bb_coded_matrix *matrix, const double *r)
-{
-    looping work = {.n = bb_coded_matrix_columns(matrix), .values = r, .matrix = matrix};
-    return bb_thread_ranges(bb_coded_matrix_rows(matrix), ROWS, fix_rows, &work);
-}
-
-static bb_status clip_rows(void *context, bb_index begin, bb_index end)
-{
-    bb_status status = BB_OK;
-    const looping *work = context;
-    for (bb_index i = begin; i < end; ++i) {
-        BB_TRY(
-            bb_coded_matrix_clip_row(work->matrix, i, work->clips[i], work->values + i * work->n));
-    }
-done:
-    return status;
-}
-
-bb_status bb_stored_rows_clip(bb_coded_matrix *matrix, const bb_index *clips, const double *r)
-{
-    looping work = {
-        .n = bb_coded_matrix_columns(matrix), .values = r, .clips = clips, .matrix = matrix};
-    return bb_thread_ranges(bb_coded_matrix_rows(matrix), ROWS, clip_rows, &work);
-}
-
-static bb_status encode_rows(void *context, bb_index begin, bb_index end)
-{
-    const looping *work = context;
-    double *rows = (double *)(uintptr_t)(work->values + begin * work->n);
-    return bb_coded_matrix_encode_fixed(work->matrix, begin,
-                                        bb_view_matrix(rows, end - begin, work->n));
-}
-
-// With codecs that round columns, a band is one row.
-bb_status bb_stored_rows_encode(bb_coded_matrix *matrix, const double *r)
-{
-    looping work = {.n = bb_coded_matrix_columns(matrix), .values = r, .matrix = matrix};
-    return bb_thread_ranges(bb_coded_matrix_rows(matrix), ROWS, encode_rows, &work);
 }
 
 static bb_status sum_rows(void *context, bb_index begin, bb_index end)

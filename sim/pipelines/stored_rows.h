@@ -6,7 +6,6 @@
 #ifndef BB_SIM_PIPELINES_STORED_ROWS_H
 #define BB_SIM_PIPELINES_STORED_ROWS_H
 
-#include "precision/coded_matrix.h"
 #include "sim/pipelines/rounding_norm.h"
 
 /// Range of the values of a reconstructor: the largest minus the smallest; NaN is ignored. Errors:
@@ -22,13 +21,6 @@ BB_CHECKED bb_status bb_stored_rows_divide(const double *scales, bb_index m, bb_
 BB_CHECKED bb_status bb_stored_rows_draw(const double *factors, bb_index m, bb_index n, double *r);
 BB_CHECKED bb_status bb_stored_rows_undraw(const double *factors, bb_index m, bb_index n,
                                            double *r);
-
-/// Applies bb_coded_matrix_fix_row to every row, bb_coded_matrix_clip_row with its clip of `clips`
-/// [m], and bb_coded_matrix_encode_fixed. Errors: as there.
-BB_CHECKED bb_status bb_stored_rows_fix(bb_coded_matrix *matrix, const double *r);
-BB_CHECKED bb_status bb_stored_rows_clip(bb_coded_matrix *matrix, const bb_index *clips,
-                                         const double *r);
-BB_CHECKED bb_status bb_stored_rows_encode(bb_coded_matrix *matrix, const double *r);
 
 /// Computes R V, `out` [m][groups]: sums of a row over the slopes of each group.
 BB_CHECKED bb_status bb_stored_rows_sum(const bb_slope_groups *groups, bb_index m, bb_index n,

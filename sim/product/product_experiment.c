@@ -334,7 +334,7 @@ static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_ma
     bb_index columns = run->matrix->columns;
     common->solve_seconds = 0.0;
     if (bb_codec_unpacks(&run->pipelines[pipeline].storage, common->device)) {
-        BB_TRY(bb_product_coding_unpack(matrix, &common->solve_seconds, &unpacked));
+        BB_TRY(bb_matrix_coding_unpack(matrix, &common->solve_seconds, &unpacked));
         matrix = unpacked;
     }
     BB_TRY(bb_product_devices_operator(&run->devices, common->device, &run->pipelines[pipeline],

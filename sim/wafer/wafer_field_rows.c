@@ -155,7 +155,7 @@ bb_status bb_wafer_field_make_operator(const bb_wafer_pass *pass, const bb_field
     bb_status status = BB_OK;
     bb_evaluation *common = &work->evaluation->common;
     if (bb_codec_unpacks(&work->pipeline->storage, common->device)) {
-        BB_TRY(bb_product_coding_unpack(coded->matrix, &common->solve_seconds, &coded->unpacked));
+        BB_TRY(bb_matrix_coding_unpack(coded->matrix, &common->solve_seconds, &coded->unpacked));
     }
     BB_TRY(bb_product_devices_operator(pass->devices, common->device, work->pipeline,
                                        coded->unpacked != NULL ? coded->unpacked : coded->matrix,

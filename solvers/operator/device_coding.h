@@ -14,7 +14,7 @@
 #define BB_SOLVERS_OPERATOR_DEVICE_CODING_H
 
 #include "core/need.h"
-#include "precision/row_certificate.h"
+#include "precision/matrix_coding.h"
 #include "solvers/operator/device_matrix.h"
 
 /// True if this build encodes a storage on a GPU; otherwise rows are encoded on the host.
@@ -30,13 +30,6 @@ typedef struct bb_device_coding {
     /// times their factor and compared without it; NULL: none.
     const double *factors;
 } bb_device_coding;
-
-/// Result of an encoding: stored bytes as counted by bb_coded_matrix_bytes, counts of values, and
-/// errors of all values.
-typedef struct bb_coding_loss {
-    double bytes, saturated, underflowed, non_finite;
-    bb_error_norms norms;
-} bb_coding_loss;
 
 /// Encodes a matrix, decodes it and compares it with its values, which may be freed afterwards.
 /// `certificates` [layout rows] on the host, or NULL. Waits. Errors: BB_UNSUPPORTED (a storage that

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/pipelines/norm_panels.h"
+#include "solvers/factor/panels/norm_panels.h"
 
 #include "core/log.h"
 #include "core/memory.h"
@@ -58,7 +58,7 @@ done:
 }
 
 bb_status bb_norm_panels_create(const bb_matrix_source *source, const bb_panel_plan *plan,
-                                bb_outcome *outcome, bb_norm_panels **out)
+                                bb_index ordinal, bb_outcome *outcome, bb_norm_panels **out)
 {
     bb_status status = BB_OK;
     bb_norm_panels *panels = NULL;
@@ -71,7 +71,7 @@ bb_status bb_norm_panels_create(const bb_matrix_source *source, const bb_panel_p
     }
     BB_TRY(BB_ZEROED(1, &panels));
     panels->n = source->rows;
-    BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &panels->device));
+    BB_TRY(bb_device_open(BB_DEVICE_CUDA, ordinal, &panels->device));
     BB_TRY(bb_device_source_create(source, panels->device, &panels->matrix));
     BB_TRY(factor_matrix(panels, plan, scale, outcome));
     bb_device_source_destroy(&panels->matrix);
