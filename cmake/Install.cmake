@@ -9,7 +9,7 @@ add_custom_command(
   COMMENT "Printing the manual's pages and the completions" VERBATIM)
 add_custom_target(pages ALL DEPENDS "${BB_PRINTED}/printed")
 
-# The rendered manual, not part of `all`: it needs pandoc and gnuplot, and a minute.
+# The rendered manual, not part of `all`: it needs pandoc and Python, and a minute.
 set(BB_MANUAL "${CMAKE_BINARY_DIR}/manual")
 set(BB_MANUAL_MAKER "${CMAKE_SOURCE_DIR}/packaging/manual/build.py")
 file(GLOB_RECURSE manual_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/docs/*.md"
@@ -55,6 +55,8 @@ add_custom_target(prebuilt ${prebuilt_all} DEPENDS "${mark}")
 
 install(TARGETS bitbudget RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/bitbudget")
+install(DIRECTORY python/bitbudget DESTINATION "${CMAKE_INSTALL_DATADIR}/bitbudget/python"
+        PATTERN "__pycache__" EXCLUDE)
 install(FILES LICENSE NOTICE CITATION.cff README.md CHANGELOG.md
         DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}"

@@ -21,5 +21,6 @@ file(RELATIVE_PATH BB_KERNELS_FROM_PROGRAM "${CMAKE_INSTALL_FULL_BINDIR}"
 configure_file("${CMAKE_SOURCE_DIR}/cmake/build_info.h.in"
                "${CMAKE_BINARY_DIR}/generated/build_info.h" @ONLY)
 
-# Lets the program of a build tree find the shipped files (sim/config/shipped_folder.c).
+# Lets the program of a build tree find the shipped files (sim/config/shipped_folder.c) and the Python package.
 file(CREATE_LINK "${CMAKE_SOURCE_DIR}/configs" "${CMAKE_BINARY_DIR}/configs" SYMBOLIC)
+file(CREATE_LINK "${CMAKE_SOURCE_DIR}/python" "${CMAKE_BINARY_DIR}/python" SYMBOLIC)
