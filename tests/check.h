@@ -214,7 +214,7 @@ typedef struct test_options {
     bool is_quiet;        ///< suppresses log lines
     bool has_folder;      ///< runs in a temporary folder, which is removed afterwards
     int threads;          ///< threads of the pool; 0: the test sets them, until it ends
-    const char *commands; ///< required programs, "cc gnuplot"; skipped where one is missing
+    const char *commands; ///< required programs, "cc chromium"; skipped where one is missing
 } test_options;
 
 typedef struct test_group {

@@ -99,13 +99,13 @@ static const bb_command table[] = {
     {"plot", bb_command_plot,
      {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_LIST, BB_OPTION_PICTURE, BB_OPTION_SIZE,
       BB_OPTION_PIPELINE, BB_OPTION_KEYS, BB_OPTION_LEVEL},
-     1, 8, BB_OPERAND_RESULT, "plot a result file with gnuplot",
-     "plot FILE.h5|DIR|TABLE.yaml --kind KIND -o PICTURE.pdf|svg|png|tex [options]\n"
-     "plot BENCH.h5 [BENCH.h5 ...] --kind kernels -o PICTURE.pdf|svg|png|tex [options]\n"
+     1, 8, BB_OPERAND_RESULT, "plot a result file (Python)",
+     "plot FILE.h5|DIR|TABLE.yaml --kind KIND -o PICTURE.pdf|svg|png|pgf [options]\n"
+     "plot BENCH.h5 [BENCH.h5 ...] --kind kernels -o PICTURE.pdf|svg|png|pgf [options]\n"
      "plot --list FILE.h5|DIR|TABLE.yaml",
      "Plots a result file, a sweep (file or folder) or a table of machines for print: losses, "
-     "maps and time series with units. A .tex file is written together with a .pdf of its lines; "
-     "use it with \\input in a LaTeX document with graphicx. Needs gnuplot.",
+     "maps and time series with units. Needs the Python package with matplotlib, h5py and PyYAML; a .pgf file "
+     "for LaTeX also needs xelatex.",
      .words = {{"list", "print the kinds available for this file, and the data that other kinds "
                         "need"},
       {"output", "picture; the extension selects the format"},
@@ -115,8 +115,8 @@ static const bb_command table[] = {
      1, 1, BB_OPERAND_RESULT, "report a result file or a sweep as one HTML page, or for LaTeX",
      "report FILE.h5|DIR -o REPORT.html [options]",
      "Writes a self-contained page: answer, table, all available pictures, failures, conditions, "
-     "configuration, provenance, and how to repeat and cite the result. Without gnuplot the page "
-     "has no pictures and reports this. DIR is the folder of a sweep.",
+     "configuration, provenance, and how to repeat and cite the result. Needs the Python package with "
+     "matplotlib, h5py and jinja2. DIR is the folder of a sweep.",
      .words = {{"output", "HTML page"}}},
     {"export", bb_command_export,
      {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_PARTS, BB_OPTION_PIPELINE, BB_OPTION_LEVEL},

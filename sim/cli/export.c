@@ -5,8 +5,8 @@
 #include "core/file.h"
 #include "sim/cli/command.h"
 #include "sim/cli/source.h"
-#include "sim/report/fits_export.h"
-#include "sim/report/fits_writer.h"
+#include "sim/output/fits_export.h"
+#include "sim/output/fits_writer.h"
 
 static bb_status check_output(const bb_options *options)
 {

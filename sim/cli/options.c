@@ -86,12 +86,10 @@ static const bb_option table[] = {
     {"step", "N", "for heat: light step, from 1; default the last",
      .group = BB_OPTION_KEYS, COUNT(picture.step, 100000000)},
     {"tex", "DIR",
-     "write table.tex, a .tex and .pdf for each picture, and all.tex, which includes them",
+     "write table.tex, a .pdf for each picture, and all.tex, which includes them",
      .words = "file", .group = BB_OPTION_TEX, TEXT(picture.tex)},
     {"parts", "NAMES", "parts of the file: R,psf,pupil; default: all available",
      .group = BB_OPTION_PARTS, TEXT(picture.parts)},
-    {"script", NULL, "also write data and script of the picture as NAME.dat and NAME.gp",
-     .group = BB_OPTION_PICTURE, FLAG(picture.script)},
     {"device", "WORD", "device for pipelines that set none: auto, cpu, cuda or opencl (wafer and "
                        "product only)",
      .words = "auto cpu cuda opencl", .group = BB_OPTION_DEVICE, TEXT(device)},

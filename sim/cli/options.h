@@ -72,7 +72,6 @@ typedef struct bb_show_options {
 /// Options of `plot`, `report` and `export`.
 typedef struct bb_picture_options {
     const char *kind;
-    bool script;               ///< also write the data and script of the picture
     const char *x, *y, *value; ///< swept keys and a dataset
     const char *exposure;      ///< number of a scored exposure
     bb_index step;

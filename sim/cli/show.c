@@ -12,8 +12,8 @@
 #include "sim/output/grid_format.h"
 #include "sim/output/reader.h"
 #include "sim/output/summary.h"
-#include "sim/report/swept.h"
 #include "sim/run/study.h"
+#include "sim/sweep/swept.h"
 
 #include <math.h>
 #include <stdio.h>

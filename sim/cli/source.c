@@ -63,21 +63,6 @@ done:
     return status;
 }
 
-// Reads a file with the temperatures of all steps, required to draw a single light step.
-static bb_status read_file(const bb_options *options, const char *path, bb_results **out)
-{
-    bb_status status = BB_OK;
-    char *name = NULL;
-    if (options->picture.step > 0) {
-        BB_TRY(bb_memory_printf(
-            &name, "S_%s", options->picture.exposure == NULL ? "" : options->picture.exposure));
-    }
-    BB_TRY(bb_reader_read_all(path, name, out));
-done:
-    BB_RELEASE(&name);
-    return status;
-}
-
 bb_status bb_source_read(const bb_options *options, const bb_experiment_table *experiments,
                          const char *path, bb_results **out)
 {
@@ -85,7 +70,7 @@ bb_status bb_source_read(const bb_options *options, const bb_experiment_table *e
     // complete.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     return is_folder(path) ? collect(options, experiments, path, out)
-                           : read_file(options, path, out);
+                           : bb_reader_read_all(path, NULL, out);
 }
 
 static bb_status read_once(void *context)

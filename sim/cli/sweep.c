@@ -10,12 +10,12 @@
 #include "sim/config/scalar.h"
 #include "sim/config/study_file.h"
 #include "sim/output/reader.h"
-#include "sim/report/swept.h"
 #include "sim/run/device_choice.h"
 #include "sim/sweep/collection.h"
 #include "sim/sweep/shard.h"
 #include "sim/sweep/slurm.h"
 #include "sim/sweep/sweep_search.h"
+#include "sim/sweep/swept.h"
 #include "solvers/distributed/engine.h"
 
 #include <errno.h>

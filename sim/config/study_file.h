@@ -26,8 +26,8 @@ BB_CHECKED bb_status bb_study_file_find_base(const char *folder, const char *nam
 /// `configs/kernels`, which contains records of variants, is excluded.
 BB_CHECKED bb_status bb_study_file_list(bb_shipped_names *out);
 
-/// True if a file is a table of machines (sim/report/machine_table.h), by a line that starts with
-/// the key `machines:`, which no study has. False for files that are not text.
+/// True if a file is a table of machines, by a line that starts with the key `machines:`, which no
+/// study has. False for files that are not text.
 bool bb_study_file_has_machines(const char *path);
 
 /// Appends the text of a study in a form that is valid in any folder: its files, base and tables

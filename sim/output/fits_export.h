@@ -2,8 +2,8 @@
 //
 // FITS export of a result file for a real-time computer: reconstructors, images and pupil, with
 // headers for axes, units and origin.
-#ifndef BB_SIM_REPORT_FITS_EXPORT_H
-#define BB_SIM_REPORT_FITS_EXPORT_H
+#ifndef BB_SIM_OUTPUT_FITS_EXPORT_H
+#define BB_SIM_OUTPUT_FITS_EXPORT_H
 
 #include "sim/output/results.h"
 

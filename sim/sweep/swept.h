@@ -2,8 +2,8 @@
 //
 // Data of a collected sweep for its readers: the keys of every point, the results of the pipelines,
 // and the choices.
-#ifndef BB_SIM_REPORT_SWEPT_H
-#define BB_SIM_REPORT_SWEPT_H
+#ifndef BB_SIM_SWEEP_SWEPT_H
+#define BB_SIM_SWEEP_SWEPT_H
 
 #include "sim/output/grid.h"
 #include "sim/output/results.h"
@@ -47,9 +47,6 @@ typedef struct bb_swept {
     bb_index choice_count;
 } bb_swept;
 
-/// True if results are those of a sweep.
-bool bb_swept_is(const bb_results *results);
-
 /// Sentence "3 of 6 planned points were run", or that a search has not ended; NULL if complete.
 const char *bb_swept_partial(const bb_results *results);
 
@@ -58,36 +55,6 @@ const char *bb_swept_partial(const bb_results *results);
 BB_CHECKED bb_status bb_swept_read(const bb_results *results, const bb_experiment *experiment,
                                    bb_swept *out);
 void bb_swept_release(bb_swept *swept);
-
-/// Key by its name or path, or -1.
-bb_index bb_swept_find_key(const bb_swept *swept, const char *name);
-
-/// True if a key belongs to a pipeline and is therefore a choice.
-bool bb_swept_is_own(const bb_swept_key *key);
-
-/// True if a pipeline succeeded at a point.
-bool bb_swept_finished(const bb_swept *swept, bb_index point, bb_index pipeline);
-
-/// State of a point that was run, also if it failed.
-const char *bb_swept_state(const bb_swept *swept, bb_index point);
-
-/// Number of a dataset of /results over points and pipelines, or over points only; "loss" is the
-/// largest of the experiment's losses, with draws the worst. NaN if absent or if the pipeline
-/// failed.
-double bb_swept_number(const bb_swept *swept, const char *name, bb_index point, bb_index pipeline);
-
-/// True if bb_swept_number accepts a dataset.
-bool bb_swept_has(const bb_swept *swept, const char *name);
-
-/// Appends the swept keys of a point: "r0_m 0.12, zenith_angle_deg 20". Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_swept_describe(const bb_swept *swept, bb_index point, bb_text *out);
-
-/// Appends a value of a key formatted for people. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_swept_add_value(const bb_swept_key *key, bb_index value, bb_text *out);
-
-/// Safe choice with fewest bytes whose loss is at most `max_loss` everywhere, NaN: without limit;
-/// or -1.
-bb_index bb_swept_best(const bb_swept *swept, double max_loss);
 
 /// True if a choice is safe and no other safe choice has at most its worst loss and at most its
 /// bytes, and less of one.

@@ -3,8 +3,8 @@
 // Writer of FITS files part by part (FITS Standard 4.0), with cfitsio if the build has it: images
 // of 64-bit floats and tables that describe their axes, with keywords of eight characters and the
 // checksums DATASUM and CHECKSUM in every part. Texts are reduced to ASCII, as required in headers.
-#ifndef BB_SIM_REPORT_FITS_WRITER_H
-#define BB_SIM_REPORT_FITS_WRITER_H
+#ifndef BB_SIM_OUTPUT_FITS_WRITER_H
+#define BB_SIM_OUTPUT_FITS_WRITER_H
 
 #include "core/matrix_source.h"
 

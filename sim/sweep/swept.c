@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/swept.h"
+#include "sim/sweep/swept.h"
 
 #include "core/memory.h"
 #include "sim/output/front.h"
@@ -11,11 +11,6 @@
 #include <string.h>
 
 enum { PATH_BYTES = 160, LISTED_ANSWERS = 5 };
-
-bool bb_swept_is(const bb_results *results)
-{
-    return bb_results_note_text(results, "", "sweep_plan") != NULL;
-}
 
 static bb_status create_key(const bb_results *results, const bb_dataset *dataset, bb_index points,
                             bb_swept_key *out)
@@ -255,109 +250,21 @@ void bb_swept_release(bb_swept *swept)
     swept->key_count = swept->choice_count = 0;
 }
 
-bb_index bb_swept_find_key(const bb_swept *swept, const char *name)
-{
-    for (bb_index k = 0; k < swept->key_count; ++k) {
-        if (strcmp(swept->keys[k].name, name) == 0 || strcmp(swept->keys[k].path, name) == 0) {
-            return k;
-        }
-    }
-    return -1;
-}
-
-bool bb_swept_is_own(const bb_swept_key *key)
-{
-    static const char first[] = "pipelines.";
-    return strncmp(key->path, first, sizeof first - 1) == 0;
-}
-
-// Items per point in a dataset of /results: 1, or the number of pipelines; 0 for others.
-static bb_index items_of(const bb_swept *swept, const bb_dataset *dataset)
-{
-    const bb_index pipelines = swept->pipelines->count;
-    const bool paired = dataset != NULL && dataset->rank > 0 &&
-                        strcmp(dataset->axes[dataset->rank - 1], "pipeline") == 0;
-    const bb_index items = paired ? pipelines : 1;
-    return dataset != NULL && dataset->count == swept->point_count * items ? items : 0;
-}
-
-static const bb_dataset *dataset_of(const bb_swept *swept, const char *name)
-{
-    return bb_results_in(swept->results, "results", name);
-}
-
-bool bb_swept_finished(const bb_swept *swept, bb_index point, bb_index pipeline)
-{
-    const bb_dataset *dataset = dataset_of(swept, "status");
-    const bb_index items = items_of(swept, dataset);
-    return items > 0 && dataset->is_text &&
-           strcmp(dataset->texts[point * items + (items > 1 ? pipeline : 0)], "ok") == 0;
-}
-
-const char *bb_swept_state(const bb_swept *swept, bb_index point)
-{
-    const bb_dataset *dataset = dataset_of(swept, "point_status");
-    const bool fits = dataset != NULL && dataset->is_text && dataset->count == swept->point_count;
-    return fits ? dataset->texts[point] : "";
-}
-
-static double stored(const bb_swept *swept, const char *name, bb_index point, bb_index pipeline)
-{
-    const bb_dataset *dataset = dataset_of(swept, name);
-    const bb_index items = items_of(swept, dataset);
-    return items == 0 || dataset->is_text
-               ? NAN
-               : dataset->numbers[point * items + (items > 1 ? pipeline : 0)];
-}
-
-static double loss_of(const bb_swept *swept, bb_index point, bb_index pipeline)
-{
-    double largest = NAN;
-    if (stored(swept, "draws", point, pipeline) > 1.0) {
-        return stored(swept, "loss_worst", point, pipeline);
-    }
-    for (bb_index i = 0; i < swept->experiment->loss_count; ++i) {
-        const char *name = swept->experiment->losses[i];
-        if (dataset_of(swept, name) != NULL) {
-            const double loss = stored(swept, name, point, pipeline);
-            if (isnan(loss)) {
-                return NAN;
-            }
-            largest = isnan(largest) ? loss : fmax(largest, loss);
-        }
-    }
-    return largest;
-}
-
-double bb_swept_number(const bb_swept *swept, const char *name, bb_index point, bb_index pipeline)
-{
-    if (!bb_swept_finished(swept, point, pipeline)) {
-        return NAN;
-    }
-    return strcmp(name, "loss") == 0 ? loss_of(swept, point, pipeline)
-                                     : stored(swept, name, point, pipeline);
-}
-
-bool bb_swept_has(const bb_swept *swept, const char *name)
-{
-    const bb_dataset *dataset = dataset_of(swept, name);
-    return strcmp(name, "loss") == 0 || (items_of(swept, dataset) > 0 && !dataset->is_text);
-}
-
-bb_status bb_swept_add_value(const bb_swept_key *key, bb_index value, bb_text *out)
+static bb_status add_value(const bb_swept_key *key, bb_index value, bb_text *out)
 {
     return key->is_text ? bb_text_add(out, "%s", key->texts[value])
                         : bb_text_add(out, "%.4g", key->numbers[value]);
 }
 
-bb_status bb_swept_describe(const bb_swept *swept, bb_index point, bb_text *out)
+// Appends the swept keys of a point: "r0_m 0.12, zenith_angle_deg 20".
+static bb_status describe(const bb_swept *swept, bb_index point, bb_text *out)
 {
     bb_status status = BB_OK;
     for (bb_index k = 0; k < swept->key_count; ++k) {
         const bb_swept_key *key = &swept->keys[k];
         BB_TRY(bb_text_add(out, "%s%s %s", k == 0 ? "" : ", ", key->name,
                            key->ranges ? "about " : ""));
-        BB_TRY(bb_swept_add_value(key, key->places[point], out));
+        BB_TRY(add_value(key, key->places[point], out));
     }
 done:
     return status;
@@ -369,7 +276,9 @@ static bool has_loss(const bb_swept_choice *choice)
     return choice->failed == 0.0 && choice->without_loss == 0.0;
 }
 
-bb_index bb_swept_best(const bb_swept *swept, double max_loss)
+// Safe choice with fewest bytes whose loss is at most `max_loss` everywhere, NaN: without limit; or
+// -1.
+static bb_index find_best(const bb_swept *swept, double max_loss)
 {
     bb_index best = -1;
     for (bb_index i = 0; i < swept->choice_count; ++i) {
@@ -443,7 +352,7 @@ bb_status bb_swept_answer(const bb_swept *swept, double max_loss, bb_text *out)
         return add_search_answers(answers, partial, out);
     }
     const char *loss = swept->experiment->loss_name;
-    const bb_index best = bb_swept_best(swept, max_loss);
+    const bb_index best = find_best(swept, max_loss);
     bb_index safe = 0;
     for (bb_index i = 0; i < swept->choice_count; ++i) {
         safe += swept->choices[i].failed == 0.0;
@@ -472,7 +381,7 @@ bb_status bb_swept_answer(const bb_swept *swept, double max_loss, bb_text *out)
                        loss, choice->loss_most));
     if (choice->worst_point >= 0) {
         BB_TRY(bb_text_add(out, " ("));
-        BB_TRY(bb_swept_describe(swept, choice->worst_point, out));
+        BB_TRY(describe(swept, choice->worst_point, out));
         BB_TRY(bb_text_add(out, ")"));
     }
     BB_TRY(bb_text_add(out, "."));

@@ -2,8 +2,8 @@
 //
 // Collected sweep, written manually like a file of 'sweep collect': two values of r0 by three
 // widths of a pipeline's key, and texts that are markup unless escaped.
-#ifndef BB_TESTS_SIM_REPORT_SWEEP_FIXTURE_H
-#define BB_TESTS_SIM_REPORT_SWEEP_FIXTURE_H
+#ifndef BB_TESTS_SIM_SWEEP_SWEEP_FIXTURE_H
+#define BB_TESTS_SIM_SWEEP_SWEEP_FIXTURE_H
 
 #include "core/file.h"
 #include "core/memory.h"

@@ -3,11 +3,11 @@
 // Headers of an exported FITS file: origin, pipeline, direction, stars and axes of each part.
 // Values are copied from the result file; keywords without a value are omitted. Errors: the
 // writer's.
-#ifndef BB_SIM_REPORT_FITS_HEADER_H
-#define BB_SIM_REPORT_FITS_HEADER_H
+#ifndef BB_SIM_OUTPUT_FITS_HEADER_H
+#define BB_SIM_OUTPUT_FITS_HEADER_H
 
-#include "sim/report/fits_export.h"
-#include "sim/report/fits_writer.h"
+#include "sim/output/fits_export.h"
+#include "sim/output/fits_writer.h"
 
 /// Length of an axis of the results, `otherwise` if they have no such axis.
 bb_index bb_fits_header_count(const bb_fits_export *wanted, const char *path, bb_index otherwise);

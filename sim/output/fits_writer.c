@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/fits_writer.h"
+#include "sim/output/fits_writer.h"
 
 #include "sim/input/fits_image.h"
 

@@ -2,8 +2,8 @@
 //
 // bitbudget export: pixels are bit-identical, headers describe them, and refusals name a remedy.
 #include "sim/input/fits_image.h"
+#include "sim/output/fits_export.h"
 #include "sim/output/reader.h"
-#include "sim/report/fits_export.h"
 #include "tests/sim/dumped.h"
 
 #ifdef BB_HAVE_CFITSIO

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/fits_header.h"
+#include "sim/output/fits_header.h"
 
 #include "build_info.h"
 #include "core/memory.h"

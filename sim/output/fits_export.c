@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/fits_export.h"
+#include "sim/output/fits_export.h"
 
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/input/hdf5_library.h"
 #include "sim/input/matrix_file.h"
+#include "sim/output/fits_header.h"
 #include "sim/output/grid.h"
-#include "sim/report/fits_header.h"
 #include "sim/run/dump.h"
 
 #include <hdf5.h>
