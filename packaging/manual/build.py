@@ -5,8 +5,8 @@
 Pandoc renders the chapters of chapters.json as HTML pages in FOLDER, which load nothing from the
 network. The commands of a page marked `run` are run; a picture that a command draws (`-o NAME.svg`)
 is added below it, once as drawn and once for phones. PAGE limits the runs to the pages named. PROGRAM
-prints keys and commands. Keys in pages are linked to their rows (key_links.py); index.js is the search
-index (search.py). A broken link is an error.
+prints keys and commands, api.py the reference of the Python package. Keys in pages are linked to
+their rows (key_links.py); index.js is the search index (search.py). A broken link is an error.
 
 FOLDER may be absent, empty or an earlier manual. It is replaced once the new manual is complete.
 """
@@ -22,6 +22,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "tests" / "manual"))
+import api  # noqa: E402
 import console  # noqa: E402
 import key_links  # noqa: E402
 import links  # noqa: E402
@@ -154,6 +155,8 @@ class Manual:
         reader = "gfm"
         if chapter.get("printed") == "keys":
             text += "\n" + self.listing.replace("\\|", ", ")  # so that lines break between words
+        if chapter.get("printed") == "python":
+            text += api.reference(self.source / "python")
         if chapter.get("printed") == "commands":
             text += man_pages(self.program)
             reader = "markdown-smart+gfm_auto_identifiers"

@@ -112,7 +112,7 @@ def blind_to(page, folder, profile):
 
 
 def main():
-    for tool in ("pandoc", "chromium", "gnuplot"):
+    for tool in ("pandoc", "chromium"):
         if shutil.which(tool) is None:
             print(f"skipped: no {tool} here; ./setup test-full installs it")
             return 77
