@@ -21,10 +21,10 @@ def _folders() -> list[tuple[Path, Path]]:
     """Folders of the library and of the header: packed, built, installed."""
     here = Path(__file__).resolve().parent
     source = here.parents[1]
-    installed = here.parents[3]  # PREFIX/share/bitbudget/python/bitbudget
+    prefixes = here.parents[3:4]  # PREFIX/share/bitbudget/python/bitbudget; none for a tree close to the root
     return [(here / "_lib", here / "_lib"), (source / "build" / "lib", source / "lib"),
-            *((library, installed / "include") for library in
-              [*installed.glob("lib*"), *installed.glob("lib/*-linux-gnu")])]
+            *((library, prefix / "include") for prefix in prefixes
+              for library in [*prefix.glob("lib*"), *prefix.glob("lib/*-linux-gnu")])]
 
 
 def _find() -> tuple[str, Path]:
