@@ -6,6 +6,12 @@
 """
 from spack.package import *
 
+try:  # Spack 1.0 and later keep the build systems with the packages.
+    from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+    from spack_repo.builtin.build_systems.cuda import CudaPackage
+except ImportError:
+    pass
+
 
 class Bitbudget(CMakePackage, CudaPackage):
     """Numerical precision of real-time optical systems: simulator, C library and Python package."""
@@ -14,18 +20,18 @@ class Bitbudget(CMakePackage, CudaPackage):
 
     version("0.1.0")
 
+    generator("ninja")
+
     variant("python", default=True, description="Python package: pictures, reports, notebooks")
     variant("mpi", default=False, description="bitbudget-mpi, over StarPU-MPI")
 
     depends_on("c", type="build")
     depends_on("cmake@3.24:", type="build")
-    depends_on("ninja", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("hdf5+hl~mpi")
     depends_on("libyaml")
     depends_on("fftw~mpi precision=float,double")
     depends_on("openblas threads=pthreads")
-    depends_on("netlib-lapack+lapacke")
     depends_on("gsl")
     depends_on("suite-sparse")
     depends_on("random123")
@@ -37,7 +43,8 @@ class Bitbudget(CMakePackage, CudaPackage):
     depends_on("starpu+mpi", when="+mpi")
     with when("+python"):
         extends("python@3.11:")
-        for package in ("numpy", "h5py", "h5netcdf", "xarray", "matplotlib", "jinja2", "pyyaml", "cffi"):
+        for package in ("numpy", "h5py", "h5netcdf", "pandas", "xarray", "matplotlib", "jinja2", "pyyaml", "cffi",
+                        "scipy", "astropy"):
             depends_on(f"py-{package}", type="run")
 
     def cmake_args(self):
