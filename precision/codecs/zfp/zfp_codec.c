@@ -180,8 +180,10 @@ static bb_status check_layout(const bb_codec_config *config, const bb_matrix_lay
 {
     bb_status status = BB_OK;
     int dimensions = dimensions_of(config);
-    BB_REQUIRE(dimensions < 2 || layout->mesh_columns > 0, BB_INVALID,
-               "zfp in %d dimensions needs columns on a mesh", dimensions);
+    BB_REQUIRE(
+        dimensions < 2 || layout->mesh_columns > 0, BB_INVALID,
+        "zfp in %d dimensions needs columns on a mesh; set dimensions to 1 for lines of values",
+        dimensions);
     BB_REQUIRE(dimensions < 3 || layout->row_columns > 0, BB_INVALID,
                "zfp in %d dimensions needs rows on a grid", dimensions);
 done:
