@@ -7,6 +7,7 @@
 #include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_panels.h"
+#include "solvers/factor/tiles/tile_matrix.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -71,19 +72,23 @@ bb_status bb_factor_device_print_single(const bb_list *pipelines, bb_index tile,
 {
     const bb_factor_pipeline *items = pipelines->items;
     char text[200];
-    bool narrows_any = false;
+    const bb_index tile_rows = bb_tile_plan_tile_rows(n, tile);
+    bool is_unused = false;
     for (bb_index p = 0; p < pipelines->count; ++p) {
         const bb_variant_panels kind = bb_variant_describe((bb_variant)items[p].arithmetic)->panels;
-        narrows_any =
-            narrows_any || kind == BB_VARIANT_PANELS_NARROWED || kind == BB_VARIANT_PANELS_HALVES;
+        const bool narrows = kind == BB_VARIANT_PANELS_NARROWED || kind == BB_VARIANT_PANELS_HALVES;
+        const bb_index unused = items[p].policy.diagonal == (int)BB_POLICY_FOLLOW ? 1 : 2;
+        is_unused = is_unused || (narrows && tile_rows <= unused);
     }
-    if (n > tile || !narrows_any) {
+    if (!is_unused) {
         return BB_OK;
     }
     (void)snprintf(text, sizeof text,
-                   "%td measurements fit in one tile of %td: narrow arithmetic applies to products "
-                   "between tiles, so all is fp32; set solver.tile, at most %td",
-                   n, tile, n / 4 > 8 ? n / 4 : (bb_index)8);
+                   "%td measurements fit in %s of %td: narrow arithmetic applies to products into "
+                   "other tiles than those of the diagonal, so all is fp32; set solver.tile, at "
+                   "most %td",
+                   n, tile_rows == 1 ? "one tile" : "two tiles", tile,
+                   n / 4 > 8 ? n / 4 : (bb_index)8);
     return print_line(text, lines);
 }
 

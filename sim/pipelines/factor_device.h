@@ -32,8 +32,8 @@ BB_CHECKED bb_status bb_factor_device_print_tile(const bb_factor_solver_config *
                                                  const bb_factor_solver_config *resolved,
                                                  bb_plan *lines);
 
-/// Reports, in the same two ways, that the matrix of n measurements is a single tile although a
-/// pipeline has narrow operands. Only products between tiles are narrow, and there are none.
+/// Reports, in the same two ways, that a pipeline has narrow operands but the matrix of n
+/// measurements no product that uses them: it is one tile, or two with diagonal tiles in fp32.
 BB_CHECKED bb_status bb_factor_device_print_single(const bb_list *pipelines, bb_index tile,
                                                    bb_index n, bb_plan *lines);
 

@@ -271,11 +271,13 @@ TEST(a_tile_that_is_rounded_up_is_told_once)
     bb_text_release(&plan.lines);
 }
 
-TEST(a_single_tile_is_told)
+TEST(tiles_without_narrow_products_are_reported)
 {
     bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP2);
     const bb_list pipelines = {.items = &pipeline, .count = 1};
     bb_plan plan = {0};
+    check_ok(bb_factor_device_print_single(&pipelines, 128, 257, &plan));
+    pipeline.policy.diagonal = (int)BB_POLICY_FOLLOW;
     check_ok(bb_factor_device_print_single(&pipelines, 128, 129, &plan));
     pipeline.arithmetic = (int)BB_VARIANT_SP;
     check_ok(bb_factor_device_print_single(&pipelines, 128, 128, &plan));
@@ -284,6 +286,9 @@ TEST(a_single_tile_is_told)
     check_ok(bb_factor_device_print_single(&pipelines, 128, 128, &plan));
     assert_non_null(strstr(plan.lines.data, "128 measurements fit in one tile of 128"));
     assert_non_null(strstr(plan.lines.data, "so all is fp32; set solver.tile, at most 32"));
+    pipeline.policy.diagonal = (int)BB_POLICY_FOLLOW_SP;
+    check_ok(bb_factor_device_print_single(&pipelines, 128, 129, &plan));
+    assert_non_null(strstr(plan.lines.data, "129 measurements fit in two tiles of 128"));
     bb_text_release(&plan.lines);
 }
 
