@@ -160,7 +160,8 @@ BB_API bb_status bb_storage_key(bb_index index, const char **name, const char **
                                 char *words, size_t words_bytes);
 
 /// Parses and checks a storage text. `description` [description_bytes] may be NULL.
-/// `bits_per_value` receives the stored bits, NaN if they depend on the data; may be NULL. Errors:
+/// `bits_per_value` receives the bits_per_value that reports approach for long rows, which is
+/// exceeded where a row ends with a part of a block; NaN if the data decide; may be NULL. Errors:
 /// BB_INVALID.
 BB_API bb_status bb_storage_check(const char *storage, char *description, size_t description_bytes,
                                   double *bits_per_value);
@@ -196,7 +197,8 @@ BB_API bb_status bb_storage_quantise(const char *storage, bb_index rows, bb_inde
 
 // Rounding in a norm
 
-/// Report of bb_storage_round. Losses are tr(E A E^T), E = stored - r.
+/// Report of bb_storage_round. Losses are tr(E A E^T), E = stored - r, in the unit of r A r^T;
+/// infinite if a value overflows the format.
 typedef struct bb_rounding_report {
     bb_outcome outcome;  ///< not_spd: A is not positive definite; non_finite: A or r is not
     double loss_nearest; ///< of rounding every value to nearest in the same storage
@@ -206,18 +208,14 @@ typedef struct bb_rounding_report {
 
 /// Rounds `r` [rows][columns] so that the loss tr(E A E^T) is small, column by column from the last
 /// to the first: each column compensates the errors of later ones (Babai's nearest plane; GPTQ).
-/// `covariance` is A [columns][columns], symmetric positive definite, of which the lower triangle
-/// is read; NULL: the identity. The storage must be a codec that rounds columns one by one, a plain
-/// format, bfp, mx, float, integer or quantiser, with rounding nearest (default) or sweep. device:
-/// "cpu", or "cuda" for factorization and sums in fp64 there. If the outcome is not ok, `*out` is
-/// NULL and the losses are NaN. Errors: BB_UNSUPPORTED (another codec), BB_DEVICE.
+/// `covariance` is A [columns][columns], symmetric positive definite; NULL: the identity. The
+/// storage must be a codec that rounds columns one by one, a plain format, bfp, mx, float, integer
+/// or quantiser, with rounding nearest (default) or sweep. device: "cpu", or "cuda" for
+/// factorization and sums in fp64 there. If the outcome is not ok, `*out` is NULL and the losses
+/// are NaN. Errors: BB_INVALID (A is not symmetric), BB_UNSUPPORTED (another codec), BB_DEVICE.
 BB_API bb_status bb_storage_round(const char *storage, bb_index rows, bb_index columns,
                                   const double *r, const double *covariance, const char *device,
                                   bb_rounding_report *report, bb_storage **out);
-
-/// Computes the loss tr(E A E^T), E = stored - r, of any encoded matrix; arguments as above.
-BB_API bb_status bb_storage_loss(const bb_storage *storage, const double *r,
-                                 const double *covariance, double *loss);
 
 // Operators
 
@@ -239,7 +237,7 @@ typedef struct bb_operator_report {
 
 /// Creates an operator from an encoded matrix, which it shares: the storage handle may be
 /// destroyed. On cuda the matrix is copied there. Errors: BB_INVALID, BB_UNSUPPORTED (a storage
-/// without products on the device), BB_DEVICE.
+/// without products on the device, an arithmetic that does not follow the rules above), BB_DEVICE.
 BB_API bb_status bb_operator_create(const bb_storage *storage, const char *arithmetic,
                                     const char *device, bb_operator **out);
 
@@ -292,7 +290,10 @@ BB_API bb_status bb_operator_bound(const bb_operator *operation, const double *x
 //   noise_floor      lower bound of the smallest eigenvalue of A, for policies without a tolerance
 //   scale            unit_diagonal (default) or none; dither=0.04 multiplies the unit diagonal's
 //                    rows by random factors in [1 - dither, 1]; seed=1 addresses them
-//   tile             rows of a tile; auto (default): 128
+//   tile             rows of a tile; auto (default): the largest power of two from 8 to 128 for at
+//                    least 8 tiles a side, 8 below 64 rows; on cuda 128 to 1024. Products into
+//                    diagonal tiles are sp unless policy.diagonal=follow, so that a matrix of one
+//                    or two tiles has no products in a narrower arithmetic
 //   accumulate_k, accumulate_from, sweeps, sweep_energy    as in the configuration
 //   refine           none (default), ir, cg, gmres; keys refine.tolerance, refine.iterations
 
@@ -414,9 +415,10 @@ BB_API bb_status bb_unwrapper_run(bb_unwrapper *unwrapper, const double *wrapped
 BB_API bb_status bb_unwrapper_quality(bb_unwrapper *unwrapper, double *quality);
 
 /// For streams: returns the address of the field that bb_unwrapper_queue unwraps, [rows][columns]
-/// in float (`value_bytes` 4) or double (8), finite everywhere, in (-pi, pi]: device memory on
-/// cuda, host memory on the cpu. Valid as long as the plan. Errors: BB_UNSUPPORTED (an image of one
-/// row or column, opencl).
+/// in float (`value_bytes` 4) or double (8): device memory on cuda, host memory on the cpu. Valid
+/// as long as the plan. The caller guarantees that the field is finite everywhere, also outside the
+/// mask, and in [-pi, pi]: the queued kernels do not check it. Errors: BB_UNSUPPORTED (an image of
+/// one row or column, opencl).
 BB_API bb_status bb_unwrapper_input(bb_unwrapper *unwrapper, void **address, int *value_bytes);
 
 /// Queues the unwrapping of that field in the device's default order of work; all cycles and

@@ -3,8 +3,8 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
-#include "core/thread.h"
 #include "lib/options.h"
+#include "lib/symmetry.h"
 #include "precision/draw.h"
 #include "precision/scaling.h"
 
@@ -13,9 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TILE = 128, ROWS = 32, GROUPS = 3 };
+enum { GROUPS = 3 };
 
-static const double asymmetry = 1e-10; // tolerance relative to the largest diagonal element
+// Automatic tiles. Only products into tiles below the diagonal are in the chosen arithmetic, so a
+// matrix of one or two tiles would have none.
+enum { LEAST = 8, LARGEST = 128, TILES_AUTO = 8 };
 
 static const char *const scale_names[] = {"unit_diagonal", "none", NULL};
 static const char *const from_names[] = {"zero", "c", NULL};
@@ -110,72 +112,6 @@ static bb_status read_options(const char *text, bb_arena *arena, bb_factor_confi
     BB_TRY(bb_options_read(&options, text, arena));
     BB_TRY(check_policy(out));
 done:
-    return status;
-}
-
-// Largest difference between elements mirrored at the diagonal, of ranges of rows.
-typedef struct comparing {
-    bb_index n;
-    const double *matrix;
-    double *largest, *squares; // [ranges] largest difference, and sums of squares
-} comparing;
-
-static bb_status compare_rows(void *context, bb_index begin, bb_index end)
-{
-    const comparing *work = context;
-    const double *a = work->matrix;
-    const bb_index n = work->n;
-    double largest = 0.0;
-    double squares = 0.0;
-    for (bb_index i = begin; i < end; ++i) {
-        for (bb_index j = 0; j < n; ++j) {
-            squares += a[i * n + j] * a[i * n + j];
-        }
-    }
-    for (bb_index j = 0; j < end; ++j) { // column by column of a band: rows of the mirror image
-        for (bb_index i = j < begin ? begin : j; i < end; ++i) {
-            largest = fmax(largest, fabs(a[i * n + j] - a[j * n + i]));
-        }
-    }
-    work->largest[begin / ROWS] = largest;
-    work->squares[begin / ROWS] = squares;
-    return BB_OK;
-}
-
-static bb_status check_symmetry(bb_factorization *self)
-{
-    bb_status status = BB_OK;
-    const bb_index n = self->report.n;
-    const bb_index ranges = (n + ROWS - 1) / ROWS;
-    const double *a = self->view.data;
-    comparing work = {.n = n, .matrix = a};
-    double diagonal = 0.0;
-    double largest = 0.0;
-    double squares = 0.0;
-    BB_TRY(BB_ALLOCATE(ranges, &work.largest));
-    BB_TRY(BB_ALLOCATE(ranges, &work.squares));
-    BB_TRY(bb_thread_ranges(n, ROWS, compare_rows, &work));
-    for (bb_index i = 0; i < n; ++i) {
-        diagonal = fmax(diagonal, fabs(a[i * n + i]));
-    }
-    for (bb_index i = 0; i < ranges; ++i) {
-        largest = fmax(largest, work.largest[i]);
-        squares += work.squares[i];
-    }
-    BB_REQUIRE(!(largest > asymmetry * diagonal), BB_INVALID,
-               "matrix is not symmetric: elements differ from their mirror image by up to %g, the "
-               "largest diagonal element is %g; pass (A + A^T) / 2",
-               largest, diagonal);
-    const bb_index bad = isfinite(squares) ? -1 : bb_outcome_first_non_finite(a, n * n);
-    if (bad >= 0) { // the factorization reads the lower triangle only
-        bb_outcome_set(&self->report.outcome, BB_OUTCOME_NON_FINITE,
-                       "row %td, column %td: %g, expected a finite value", bad / n, bad % n,
-                       a[bad]);
-    }
-    self->norm = sqrt(squares);
-done:
-    BB_RELEASE(&work.largest);
-    BB_RELEASE(&work.squares);
     return status;
 }
 
@@ -284,6 +220,15 @@ done:
     return status;
 }
 
+static bb_index automatic_tile(bb_index n)
+{
+    bb_index tile = LARGEST;
+    while (tile > LEAST && tile * TILES_AUTO > n) {
+        tile /= 2;
+    }
+    return tile;
+}
+
 bb_status bb_factorization_begin(bb_index n, const double *matrix, const char *options,
                                  bb_factorization **out)
 {
@@ -300,13 +245,13 @@ bb_status bb_factorization_begin(bb_index n, const double *matrix, const char *o
     self->matrix.symmetric = true;
     self->report = (bb_factorization_report){
         .n = n,
-        .tile = self->config.tile == BB_INTEGER_UNSET ? (bb_index)TILE : self->config.tile,
+        .tile = self->config.tile == BB_INTEGER_UNSET ? automatic_tile(n) : self->config.tile,
         .bytes = NAN,
         .certificate = NAN,
         .tolerance = NAN,
         .relative_cost = NAN,
         .seconds = NAN};
-    BB_TRY(check_symmetry(self));
+    BB_TRY(bb_symmetry_check(matrix, n, "matrix", &self->norm, &self->report.outcome));
     BB_TRY(make_scale(self));
     *out = self;
     self = NULL;

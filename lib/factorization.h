@@ -44,14 +44,13 @@ struct bb_factorization {
 BB_CHECKED bb_status bb_factorization_begin(bb_index n, const double *matrix, const char *options,
                                             bb_factorization **out);
 
-/// Factors A scaled by D and solves X <- X A^-1 for x [count][n] on GPU `ordinal`, by panels. A
-/// breakdown is an outcome. `bytes` receives the size of the factor, `seconds` the times of
-/// factorization and backward sweep. CUDA builds only. Errors: BB_UNSUPPORTED (an option),
-/// BB_MEMORY, BB_DEVICE.
+/// Factors A scaled by D and solves X <- X A^-1 for x [count][n] on GPU `ordinal`, by panels. Sets
+/// outcome, tile, bytes and seconds of the report. CUDA builds only. Errors: BB_UNSUPPORTED (an
+/// option), BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_factor_config_solve_panels(const bb_factor_config *config,
                                                    const bb_matrix_source *matrix,
                                                    const double *scale, bb_index ordinal,
-                                                   bb_index count, double *x, bb_outcome *outcome,
-                                                   double *bytes, double seconds[2]);
+                                                   bb_index count, double *x,
+                                                   bb_factorization_report *report);
 
 #endif

@@ -67,7 +67,7 @@ static void release(solving *work)
 }
 
 static bb_status run(solving *work, const bb_panel_plan *plan, const double *scale, double *x,
-                     bb_outcome *outcome, double seconds[2])
+                     bb_factorization_report *report)
 {
     bb_status status = BB_OK;
     const size_t bytes = (size_t)(plan->sides * plan->n) * sizeof(double);
@@ -76,20 +76,19 @@ static bb_status run(solving *work, const bb_panel_plan *plan, const double *sca
     bb_panel_times times = {0};
     BB_TRY(bb_device_allocate(work->device, bytes, &work->result));
     BB_TRY(bb_panel_cholesky_create(1, &work->device, plan, &work->factor));
-    BB_TRY(bb_panel_cholesky_factor(work->factor, &sources, scale, outcome, &times));
-    seconds[0] = times.fill_s + times.factor_s;
-    if (outcome->kind != BB_OUTCOME_OK) {
+    BB_TRY(bb_panel_cholesky_factor(work->factor, &sources, scale, &report->outcome, &times));
+    report->seconds = times.fill_s + times.factor_s;
+    if (report->outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
     BB_TRY(bb_panel_cholesky_sweep(work->factor, &times));
-    seconds[1] = times.backward_s;
     BB_TRY(bb_panel_cholesky_result(work->factor, work->result));
     BB_TRY(bb_transfer_create(work->device, 0, &work->transfer));
     BB_TRY(bb_transfer_download(work->transfer, x, work->result, bytes));
     const bb_index bad = bb_outcome_first_non_finite(x, plan->sides * plan->n);
     if (bad >= 0) {
-        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "solution %td, column %td", bad / plan->n,
-                       bad % plan->n);
+        bb_outcome_set(&report->outcome, BB_OUTCOME_NON_FINITE, "solution %td, column %td",
+                       bad / plan->n, bad % plan->n);
     }
 done:
     return status;
@@ -98,7 +97,7 @@ done:
 bb_status bb_factor_config_solve_panels(const bb_factor_config *config,
                                         const bb_matrix_source *matrix, const double *scale,
                                         bb_index ordinal, bb_index count, double *x,
-                                        bb_outcome *outcome, double *bytes, double seconds[2])
+                                        bb_factorization_report *report)
 {
     bb_status status = BB_OK;
     solving work = {0};
@@ -106,11 +105,12 @@ bb_status bb_factor_config_solve_panels(const bb_factor_config *config,
     const bb_view view = bb_view_matrix(x, count, matrix->rows);
     const bb_matrix_source sides = bb_matrix_source_dense(&view, "right-hand sides", "1");
     BB_TRY(make_plan(config, matrix->rows, count, &plan));
-    *bytes = bb_panel_plan_factor_bytes(&plan);
+    report->tile = plan.block;
+    report->bytes = bb_panel_plan_factor_bytes(&plan);
     BB_TRY(bb_device_open(BB_DEVICE_CUDA, ordinal, &work.device));
     BB_TRY(bb_device_source_create(matrix, work.device, &work.matrix));
     BB_TRY(bb_device_source_create(&sides, work.device, &work.sides));
-    BB_TRY(run(&work, &plan, scale, x, outcome, seconds));
+    BB_TRY(run(&work, &plan, scale, x, report));
 done:
     release(&work);
     return status;

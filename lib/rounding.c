@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rounding of a matrix in the norm of a covariance, and the loss of an encoded matrix in it.
+// Rounding of a matrix in the norm of a covariance, and the loss in it.
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "lib/storage.h"
+#include "lib/symmetry.h"
 #include "solvers/factor/coded_rounding.h"
 #include "solvers/factor/panels/norm_panels.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
@@ -70,8 +71,9 @@ done:
     return status;
 }
 
-bb_status bb_storage_find_loss(const bb_coded_matrix *matrix, const double *r,
-                               const double *covariance, double *loss)
+// tr(E A E^T) for E = stored - r; covariance NULL: the identity. Infinite if a value overflows.
+static bb_status find_loss(const bb_coded_matrix *matrix, const double *r, const double *covariance,
+                           double *loss)
 {
     bb_status status = BB_OK;
     losing work = {.matrix = matrix, .r = r, .covariance = covariance};
@@ -82,21 +84,9 @@ bb_status bb_storage_find_loss(const bb_coded_matrix *matrix, const double *r,
     for (bb_index i = 0; i * ROWS < rows; ++i) {
         *loss += work.losses[i];
     }
+    *loss = isnan(*loss) ? INFINITY : *loss; // r and A are finite: inf - inf, or a poisoned block
 done:
     BB_RELEASE(&work.losses);
-    return status;
-}
-
-bb_status bb_storage_loss(const bb_storage *storage, const double *r, const double *covariance,
-                          double *loss)
-{
-    bb_status status = BB_OK;
-    BB_REQUIRE_POINTER(storage);
-    BB_REQUIRE_POINTER(r);
-    BB_REQUIRE_POINTER(loss);
-    BB_TRY(bb_library_prepare());
-    BB_TRY(bb_storage_find_loss(bb_storage_matrix(storage), r, covariance, loss));
-done:
     return status;
 }
 
@@ -164,6 +154,7 @@ static bb_status round_in_norm(const norm *self, const double *r, bb_coded_matri
     for (bb_index i = 0; i < m; ++i) {
         *loss += excess[i];
     }
+    *loss = isnan(*loss) ? INFINITY : *loss;
 done:
     BB_RELEASE(&copy);
     BB_RELEASE(&excess);
@@ -197,6 +188,9 @@ static bb_status round_matrix(const rounding *work, bb_rounding_report *report, 
         goto done;
     }
     if (work->covariance != NULL) {
+        BB_TRY(bb_symmetry_check(work->covariance, columns, "covariance", NULL, &report->outcome));
+    }
+    if (work->covariance != NULL && report->outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(factor(work->covariance, columns, &self, &report->outcome));
     }
     if (report->outcome.kind != BB_OUTCOME_OK) {
@@ -205,7 +199,7 @@ static bb_status round_matrix(const rounding *work, bb_rounding_report *report, 
     BB_TRY(bb_status_prefix(
         bb_storage_config_encode(&work->config, &work->layout, work->r, NULL, &unused, &nearest),
         "storage '%.80s'", work->text));
-    BB_TRY(bb_storage_find_loss(nearest, work->r, work->covariance, &report->loss_nearest));
+    BB_TRY(find_loss(nearest, work->r, work->covariance, &report->loss_nearest));
     report->loss = report->loss_nearest;
     if (work->covariance != NULL) {
         BB_TRY(bb_coded_matrix_create(&work->config.codec, (bb_row_scale)work->config.scale,

@@ -15,8 +15,8 @@ enum { ROWS = 32 };
 // CUDA form, NULL in builds without CUDA.
 static bb_status (*const solve_panels)(
     const bb_factor_config *config, const bb_matrix_source *matrix, const double *scale,
-    bb_index ordinal, bb_index count, double *x, bb_outcome *outcome, double *bytes,
-    double seconds[2]) = BB_CUDA_TWIN(bb_factor_config_solve_panels);
+    bb_index ordinal, bb_index count, double *x,
+    bb_factorization_report *report) = BB_CUDA_TWIN(bb_factor_config_solve_panels);
 
 // Backward errors of ranges of right-hand sides.
 typedef struct certifying {
@@ -156,15 +156,12 @@ static bb_status solve_there(void *context, bb_index count, double *x, bb_solve_
 {
     bb_status status = BB_OK;
     const panel_solve *work = context;
-    bb_factorization_report *factored = NULL;
-    double seconds[2] = {NAN, NAN};
+    bb_factorization *self = work->self;
     BB_REQUIRE(solve_panels != NULL, BB_UNSUPPORTED,
                "a factorization on cuda: this build has no CUDA");
-    factored = &work->self->report;
-    BB_TRY(solve_panels(&work->self->config, &work->self->matrix, work->self->scale, work->ordinal,
-                        count, x, &factored->outcome, &factored->bytes, seconds));
-    factored->seconds = seconds[0];
-    report->outcome = factored->outcome;
+    BB_TRY(solve_panels(&self->config, &self->matrix, self->scale, work->ordinal, count, x,
+                        &self->report));
+    report->outcome = self->report.outcome;
 done:
     return status;
 }

@@ -356,7 +356,7 @@ bb_status bb_storage_decode(const bb_storage *storage, bb_index row, bb_index ro
     BB_TRY(bb_library_prepare());
     const bb_index count = bb_coded_matrix_rows(storage->matrix);
     BB_REQUIRE(row >= 0 && rows >= 0 && row <= count - rows, BB_INVALID,
-               "rows %td to %td: expected rows of a matrix with %td", row, row + rows, count);
+               "%td rows from row %td: expected rows of a matrix with %td", rows, row, count);
     decoding work = {storage->matrix, row, out};
     BB_TRY(rows == count ? bb_matrix_coding_decode(storage->matrix, out)
                          : bb_thread_ranges(rows, 1, decode_rows, &work));

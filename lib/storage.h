@@ -43,8 +43,4 @@ const bb_coded_matrix *bb_storage_matrix(const bb_storage *storage);
 /// Certificates of the rows [rows].
 const bb_row_certificate *bb_storage_certificates(const bb_storage *storage);
 
-/// Returns tr(E A E^T) for E = stored - r; covariance NULL: the identity. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_storage_find_loss(const bb_coded_matrix *matrix, const double *r,
-                                          const double *covariance, double *loss);
-
 #endif

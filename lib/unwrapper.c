@@ -179,16 +179,16 @@ typedef struct conversion {
 static bb_status examine(void *context, bb_index begin, bb_index end)
 {
     conversion *work = context;
-    bool is_outside = false;
+    bool is_odd = false; // outside [-pi, pi] or not finite
     for (bb_index p = begin; p < end; ++p) {
-        if (work->labels[p] >= 0) {
-            is_outside = is_outside || fabs(work->given[p]) > pi;
-            if (!isfinite(work->given[p])) {
-                work->bad = p;
-            }
+        is_odd |= work->labels[p] >= 0 && !(fabs(work->given[p]) <= pi);
+    }
+    for (bb_index p = begin; is_odd && p < end; ++p) {
+        if (work->labels[p] >= 0 && !isfinite(work->given[p])) {
+            work->bad = p;
         }
     }
-    if (is_outside) {
+    if (is_odd) {
         work->is_outside = true;
     }
     return BB_OK;
@@ -209,13 +209,17 @@ static bb_status wrap(void *context, bb_index begin, bb_index end)
 static bb_status make_congruent(void *context, bb_index begin, bb_index end)
 {
     conversion *work = context;
+    const double shift = 0x1.8p52; // adding it rounds to an integer, faster than rint
+    bool is_finite = true;
     for (bb_index p = begin; p < end; ++p) {
-        if (work->labels[p] >= 0) {
-            const double cycles = rint((work->phase[p] - work->wrapped[p]) / (2.0 * pi));
-            if (!isfinite(cycles)) {
-                work->failed = p;
-            }
-            work->phase[p] = work->wrapped[p] + 2.0 * pi * cycles;
+        const double cycles = (work->phase[p] - work->wrapped[p]) * (0.5 / pi) + shift - shift;
+        const bool is_inside = work->labels[p] >= 0;
+        is_finite &= !is_inside || fabs(cycles) < INFINITY;
+        work->phase[p] = is_inside ? work->wrapped[p] + 2.0 * pi * cycles : work->phase[p];
+    }
+    for (bb_index p = begin; !is_finite && p < end; ++p) {
+        if (work->labels[p] >= 0 && !isfinite(work->phase[p])) {
+            work->failed = p;
         }
     }
     return BB_OK;

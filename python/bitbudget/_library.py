@@ -1,99 +1,119 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C library, loaded at first use with the declarations of its header."""
+"""Calls of the C library: arrays, texts, handles, reports and errors."""
 from __future__ import annotations
 
-import os
-import re
-import threading
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cffi import FFI
 
-from .errors import DeviceError, FileError, InternalError, OutOfMemoryError, UsageError
+from . import errors
+from .errors import UsageError
 
-_NAME = "libbitbudget.so.0"
-_KINDS = {1: UsageError, 2: FileError, 3: OutOfMemoryError, 4: DeviceError, 5: UsageError}
-
-
-def _folders() -> list[tuple[Path, Path]]:
-    """Folders of the library and of the header: packed, built, installed."""
-    here = Path(__file__).resolve().parent
-    source = here.parents[1]
-    prefixes = here.parents[3:4]  # PREFIX/share/bitbudget/python/bitbudget; none for a tree close to the root
-    return [(here / "_lib", here / "_lib"), (source / "build" / "lib", source / "lib"),
-            *((library, prefix / "include") for prefix in prefixes
-              for library in [*prefix.glob("lib*"), *prefix.glob("lib/*-linux-gnu")])]
-
-
-def _find() -> tuple[str, Path]:
-    named = os.environ.get("BITBUDGET_LIBRARY")
-    for folder, header in _folders():
-        library = Path(named) if named else folder / _NAME
-        if library.exists() and (header / "bitbudget.h").exists():
-            return str(library), header / "bitbudget.h"
-    raise FileError(f"cannot find {_NAME}; build it with ./setup python, or set BITBUDGET_LIBRARY to its path")
-
-
-def _declarations(header: Path) -> str:
-    text = re.sub(r"//[^\n]*", "", header.read_text(encoding="utf-8"))
-    text = re.sub(r'extern "C" \{|^\s*#(?:[^\n]*\\\n)*[^\n]*', "", text, flags=re.M)
-    # The last brace closes extern "C".
-    return text.replace("BB_API", "").rstrip().removesuffix("}")
-
-
-_loading = threading.Lock()
-_loaded: tuple[Any, Any] | None = None
+_KINDS = {1: UsageError, 2: errors.FileError, 3: errors.OutOfMemoryError, 4: errors.DeviceError, 5: UsageError}
+_TYPES = {"float64": "double[]", "uint8": "unsigned char[]", "int32": "int[]", "int64": "int64_t[]"}
+_GPU = (2, 13)  # device memory and managed memory of CUDA in DLPack
 
 
 def load() -> tuple[Any, Any]:
-    """Return the interface (FFI) and the loaded library."""
-    global _loaded
-    if _loaded is None:
-        with _loading:
-            _loaded = _loaded or _load()
-    return _loaded
+    """Return the interface (FFI) and the library, loaded at first use."""
+    from . import _c
+
+    return _c.ffi, _c.library
 
 
-def _load() -> tuple[Any, Any]:
-    path, header = _find()
-    ffi = FFI()
-    ffi.cdef("typedef ptrdiff_t bb_index;\n" + _declarations(header).replace("typedef ptrdiff_t bb_index;", ""))
-    try:
-        return ffi, ffi.dlopen(path)
-    except OSError as error:
-        raise FileError(f"cannot load '{path}': {error}") from None
+def new(kind: str, *count: int) -> Any:
+    """Return new memory of a C type."""
+    return load()[0].new(kind, *count)
 
 
 def check(status: int) -> None:
     """Raise the error of a status code with the library's message."""
     if status:
-        ffi, library = load()
-        raise _KINDS.get(status, InternalError)(ffi.string(library.bb_status_message()).decode(errors="replace"))
+        raise _KINDS.get(status, errors.InternalError)(text(load()[1].bb_status_message()))
 
 
-def array(values: Any, dimensions: int, name: str) -> np.ndarray:
-    """Return values as a contiguous array of doubles without a copy where that is possible."""
-    if hasattr(values, "__cuda_array_interface__"):
+def check_outcome(name: str, report: dict[str, Any]) -> dict[str, Any]:
+    """Return a report, or raise the error of its outcome."""
+    kind, detail = report["outcome"]["kind"], report["outcome"]["detail"]
+    if kind != "ok":
+        raise (errors.NotPositiveDefiniteError if kind == "not_spd" else UsageError)(f"{name}: {kind}: {detail}")
+    return report
+
+
+def call(function: str, *arguments: Any) -> None:
+    """Call a function that returns a status; arrays, texts and None are passed as pointers."""
+    ffi, library = load()
+
+    def converted(value: Any, kind: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return ffi.from_buffer(_TYPES[value.dtype.name], value)
+        if value is None:
+            return ffi.NULL
+        return encode(value) if kind.cname == "char *" and not isinstance(value, ffi.CData) else value
+
+    called = getattr(library, function)
+    check(called(*map(converted, arguments, ffi.typeof(called).args)))
+
+
+def created(kind: str, verb: str, *arguments: Any) -> Any:
+    """Call a function that creates a handle, and return the handle with its destructor."""
+    ffi, library = load()
+    place = ffi.new(f"{kind} **")
+    call(f"{kind}_{verb}", *arguments, place)
+    destroy = getattr(library, f"{kind}_destroy")
+    return ffi.gc(place[0], lambda owned: destroy(ffi.new(f"{kind} **", owned)))
+
+
+def described(kind: str, handle: Any) -> dict[str, Any]:
+    """Return the report of a handle."""
+    about = new(f"{kind}_report *")
+    call(f"{kind}_describe", handle, about)
+    return record(about)
+
+
+def on_gpu(values: Any) -> bool:
+    """Return whether an array is in the memory of a GPU, by the CUDA array interface or DLPack."""
+    return hasattr(values, "__cuda_array_interface__") or (
+        hasattr(values, "__dlpack_device__") and values.__dlpack_device__()[0] in _GPU)
+
+
+def check_shape(name: str, shape: tuple[int, ...], *forms: tuple[int | str, ...]) -> None:
+    """Refuse a shape that has none of the forms, such as (3, "columns"); equal words stand for equal sizes."""
+    def fits(form: tuple[int | str, ...]) -> bool:
+        sizes = dict(zip(form, shape))
+        return len(form) == len(shape) and all(sizes[side] == size if isinstance(side, str) else side == size
+                                               for side, size in zip(form, shape))
+
+    if not any(map(fits, forms)):
+        expected = " or ".join(str(form).replace("'", "") for form in forms)
+        raise UsageError(f"{name} has shape {tuple(shape)}, expected {expected}")
+
+
+def array(values: Any, name: str, *forms: tuple[int | str, ...]) -> np.ndarray:
+    """Return values of one of the shapes as a contiguous array of doubles, without a copy where that is possible."""
+    if on_gpu(values):
         raise UsageError(f"{name} is on a GPU; copy it to the host first")
-    if isinstance(values, np.ma.MaskedArray):
-        raise UsageError(f"{name} is a masked array; fill it or use its data")
-    found = np.asarray(values)
+    if np.ma.is_masked(values):
+        raise UsageError(f"{name} has masked values; fill them")
+    try:
+        found = np.asarray(values)
+        if found.shape == () and hasattr(values, "__dlpack__"):
+            found = np.from_dlpack(values)
+    except (ValueError, TypeError, RuntimeError, BufferError) as error:
+        raise UsageError(f"{name} is no array: {error}") from None
     if found.dtype.kind not in "fiub":
         raise UsageError(f"{name} has dtype {found.dtype}, expected real numbers")
-    if found.ndim != dimensions:
-        raise UsageError(f"{name} has shape {found.shape}, expected {dimensions} dimensions")
+    check_shape(name, found.shape, *forms)
     return np.ascontiguousarray(found, np.float64)
 
 
-def output(out: np.ndarray | None, shape: tuple[int, ...], given: np.ndarray | None = None) -> np.ndarray:
+def output(out: np.ndarray | None, shape: tuple[int, ...], given: Any = None) -> np.ndarray:
     """Return an array for results: a new one, or `out` if its shape and type fit and it does not overlap `given`."""
     if out is None:
         return np.empty(shape)
     if (not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != shape or not out.flags.carray):
         raise UsageError(f"out: expected a contiguous, writable array of doubles with shape {shape}")
-    if given is not None and np.may_share_memory(out, given):
+    if isinstance(given, np.ndarray) and np.may_share_memory(out, given):
         raise UsageError("out overlaps the input; pass another array")
     return out
 
@@ -101,17 +121,18 @@ def output(out: np.ndarray | None, shape: tuple[int, ...], given: np.ndarray | N
 def encode(words: str) -> bytes:
     """Return a text for the library."""
     if not isinstance(words, str) or "\0" in words:
-        raise UsageError(f"{words!r}: expected a text without NUL")
+        fault = "has a NUL" if isinstance(words, str) else f"is of type {type(words).__name__}"
+        raise UsageError(f"{words!r} {fault}; pass a text such as 'bfp bits=8'")
     return words.encode()
 
 
-def options(given: str, **keys: Any) -> bytes:
+def options(given: str, **keys: Any) -> str:
     """Return an options text: the given words, then keys that are not None ("policy__width" as "policy.width")."""
     def word(value: Any) -> str:
         return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
-    words = [given, *(f"{key.replace('__', '.')}={word(value)}" for key, value in keys.items() if value is not None)]
-    return encode(" ".join(word for word in words if word))
+    words = [f"{key.replace('__', '.')}={word(value)}" for key, value in keys.items() if value is not None]
+    return " ".join([encode(given).decode(), *words]).strip()
 
 
 def text(value: Any) -> str:
@@ -119,11 +140,23 @@ def text(value: Any) -> str:
     return load()[0].string(value).decode(errors="replace")
 
 
-def device(name: str | None) -> bytes:
+def device(name: str | None) -> str:
     """Return the name of a device for the library; "auto": cuda if there is one, else cpu."""
     if name == "auto":
         name = next((row["device"] for row in devices() if row["device"].startswith("cuda")), "cpu")
-    return encode(name or "cpu")
+    return "cpu" if name is None else name
+
+
+def ordinal(name: str) -> int | None:
+    """Return the number of the GPU of a device's name, None for another device."""
+    kind, _, number = name.partition(":")
+    return int(number or 0) if kind == "cuda" else None
+
+
+def set_threads(count: int = 0) -> int:
+    """Set the number of threads of the library, 1 to 1024 or 0 for all processors, and return it."""
+    call("bb_set_threads", count)
+    return load()[1].bb_get_threads()
 
 
 def devices() -> list[dict[str, Any]]:
@@ -135,19 +168,17 @@ def devices() -> list[dict[str, Any]]:
         "device" (the name to pass to functions), "name", "architecture", "memory_bytes",
         "free_memory_bytes" and "units" of each.
     """
-    ffi, library = load()
-    count = ffi.new("bb_index *")
-    check(library.bb_list_devices(0, ffi.NULL, count))
-    rows = ffi.new("bb_device_info[]", count[0])
-    check(library.bb_list_devices(count[0], rows, count))
+    count = new("bb_index *")
+    call("bb_list_devices", 0, None, count)
+    rows = new("bb_device_info[]", count[0])
+    call("bb_list_devices", count[0], rows, count)
     return [record(row) for row in rows]
 
 
 def record(struct: Any) -> dict[str, Any]:
     """Return a struct of the library as a dictionary."""
     ffi, library = load()
-    found = {}
-    kind = ffi.typeof(struct)
+    found, kind = {}, ffi.typeof(struct)
     for name, field in (kind if kind.kind == "struct" else kind.item).fields:
         value = getattr(struct, name)
         if field.type.kind == "array":

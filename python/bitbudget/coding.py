@@ -7,33 +7,35 @@ from typing import Any
 
 import numpy as np
 
-from ._library import array, check, device, encode, load, output, record, text
+from . import _library as lib
 from .errors import UsageError
 
 
 def formats() -> list[str]:
     """Return the names of all formats and codecs, the plain formats first."""
-    _, library = load()
-    return [text(library.bb_storage_name(i)) for i in range(library.bb_storage_count())]
+    _, library = lib.load()
+    return [lib.text(library.bb_storage_name(i)) for i in range(library.bb_storage_count())]
 
 
 def keys() -> dict[str, tuple[str, str]]:
     """Return the keys of storage texts: for each its words ("" for a number) and its meaning."""
-    ffi, library = load()
     found = {}
-    name, meaning, words = ffi.new("const char **"), ffi.new("const char **"), ffi.new("char[]", 512)
-    for i in range(library.bb_storage_key_count()):
-        check(library.bb_storage_key(i, name, meaning, words, 512))
-        found[text(name[0])] = (text(words), text(meaning[0]))
+    name, meaning, words = lib.new("const char **"), lib.new("const char **"), lib.new("char[]", 512)
+    for i in range(lib.load()[1].bb_storage_key_count()):
+        lib.call("bb_storage_key", i, name, meaning, words, 512)
+        found[lib.text(name[0])] = (lib.text(words), lib.text(meaning[0]))
     return found
 
 
 def describe(storage: str) -> tuple[str, float]:
-    """Return the description of a storage text and its stored bits per value (NaN: they depend on the data)."""
-    ffi, library = load()
-    words, bits = ffi.new("char[]", 96), ffi.new("double *")
-    check(library.bb_storage_check(encode(storage), words, 96, bits))
-    return text(words), bits[0]
+    """Return the description of a storage text and its bits per value in long rows.
+
+    The bits are the limit of ``bits_per_value`` of a report, 8 bytes / (rows columns), which exceeds
+    it where a row ends with a part of a block; NaN: they depend on the data.
+    """
+    words, bits = lib.new("char[]", 96), lib.new("double *")
+    lib.call("bb_storage_check", storage, words, 96, bits)
+    return lib.text(words), bits[0]
 
 
 def bound(storage: str, magnitude: float, block_magnitude: float | None = None, range: float = math.nan) -> float:  # noqa: A002
@@ -55,10 +57,9 @@ def bound(storage: str, magnitude: float, block_magnitude: float | None = None, 
     float
         In the unit of the value; infinity without a guarantee.
     """
-    ffi, library = load()
-    out = ffi.new("double *")
+    out = lib.new("double *")
     largest = magnitude if block_magnitude is None else block_magnitude
-    check(library.bb_storage_bound(encode(storage), range, magnitude, largest, out))
+    lib.call("bb_storage_bound", storage, range, magnitude, largest, out)
     return out[0]
 
 
@@ -88,15 +89,11 @@ def quantise(a: Any, storage: str, *, out: np.ndarray | None = None, report: boo
     >>> bitbudget.quantise([1.0, 1.001, 1000.1], "fp16").tolist()
     [1.0, 1.0009765625, 1000.0]
     """
-    ffi, library = load()
-    shape = np.shape(a)
-    values = array(a, len(shape) if len(shape) in (1, 2) else 2, "a")
-    rows, columns = values.shape if values.ndim == 2 else (1, values.size)
-    result = output(out, values.shape)
-    about = ffi.new("bb_storage_report *")
-    check(library.bb_storage_quantise(encode(storage), rows, columns, ffi.from_buffer("double[]", values),
-                                      ffi.from_buffer("double[]", result), about))
-    return (result, record(about)) if report else result
+    values = lib.array(a, "a", ("columns",), ("rows", "columns"))
+    result = lib.output(out, values.shape)
+    about = lib.new("bb_storage_report *")
+    lib.call("bb_storage_quantise", storage, *np.atleast_2d(values).shape, values, result, about)
+    return (result, lib.record(about)) if report else result
 
 
 class Storage:
@@ -110,24 +107,12 @@ class Storage:
     """
 
     def __init__(self, values: Any, storage: str) -> None:
-        ffi, library = load()
-        matrix = array(values, 2, "values")
-        place = ffi.new("bb_storage **")
-        check(library.bb_storage_encode(encode(storage), *matrix.shape, ffi.from_buffer("double[]", matrix), place))
-        self._own(place[0])
+        matrix = lib.array(values, "values", ("rows", "columns"))
+        self._own(lib.created("bb_storage", "encode", storage, *matrix.shape, matrix))
 
-    def _own(self, handle: Any) -> None:
-        ffi, library = load()
-        self._handle = ffi.gc(handle, lambda owned: library.bb_storage_destroy(ffi.new("bb_storage **", owned)))
-        about = ffi.new("bb_storage_report *")
-        check(library.bb_storage_describe(self._handle, about))
-        self.report = record(about)
-
-    @classmethod
-    def _of(cls, handle: Any) -> Storage:
-        made = cls.__new__(cls)
-        made._own(handle)
-        return made
+    def _own(self, handle: Any) -> Storage:
+        self._handle, self.report = handle, lib.described("bb_storage", handle)
+        return self
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -141,9 +126,8 @@ class Storage:
 
     def decode(self, out: np.ndarray | None = None) -> np.ndarray:
         """Return the stored values [rows][columns]."""
-        ffi, library = load()
-        result = output(out, self.shape)
-        check(library.bb_storage_decode(self._handle, 0, self.shape[0], ffi.from_buffer("double[]", result)))
+        result = lib.output(out, self.shape)
+        lib.call("bb_storage_decode", self._handle, 0, self.shape[0], result)
         return result
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -159,7 +143,9 @@ def round_in_norm(R: Any, A: Any = None, storage: str | None = None, *, bits: in
     """Round a matrix so that its error is small in the norm of a covariance.
 
     Columns are rounded from the last to the first, and each compensates the errors of those before
-    it: Babai's nearest plane, GPTQ. The loss is tr(E A E^T) with E the rounding error.
+    it: Babai's nearest plane, GPTQ. The loss is tr(E A E^T) with E the rounding error, in the unit of
+    R A R^T: the variance that rounding adds, summed over rows. Divided by tr(R A R^T) it is relative to
+    the variance of R x.
 
     Parameters
     ----------
@@ -177,7 +163,13 @@ def round_in_norm(R: Any, A: Any = None, storage: str | None = None, *, bits: in
     Returns
     -------
     Storage
-        With `loss`, `loss_nearest` (rounding every value to nearest) and `seconds`.
+        With `loss`, `loss_nearest` (rounding every value to nearest) and `seconds`. A loss is infinite
+        where a value overflows the format.
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        With the tile and row.
 
     Examples
     --------
@@ -190,22 +182,12 @@ def round_in_norm(R: Any, A: Any = None, storage: str | None = None, *, bits: in
     """
     if (storage is None) == (bits is None):
         raise UsageError("give either storage or bits")
-    ffi, library = load()
-    matrix = array(R, 2, "R")
-    norm = None if A is None else array(A, 2, "A")
-    if norm is not None and norm.shape != (matrix.shape[1],) * 2:
-        raise UsageError(f"A has shape {norm.shape}, expected {(matrix.shape[1],) * 2} for R of shape {matrix.shape}")
-    place, about = ffi.new("bb_storage **"), ffi.new("bb_rounding_report *")
+    matrix = lib.array(R, "R", ("m", "n"))
+    norm = None if A is None else lib.array(A, "A", (matrix.shape[1],) * 2)
+    about = lib.new("bb_rounding_report *")
     words = storage if bits is None else f"integer bits={bits}"
-    check(library.bb_storage_round(encode(words), *matrix.shape, ffi.from_buffer("double[]", matrix),
-                                   ffi.NULL if norm is None else ffi.from_buffer("double[]", norm),
-                                   _device(device), about, place))
-    report = record(about)
-    if report["outcome"]["kind"] != "ok":
-        raise UsageError(f"A or R: {report['outcome']['detail']}")
-    result = Storage._of(place[0])
+    handle = lib.created("bb_storage", "round", words, *matrix.shape, matrix, norm, lib.device(device), about)
+    report = lib.check_outcome("A or R", lib.record(about))
+    result = Storage.__new__(Storage)._own(handle)
     result.loss, result.loss_nearest, result.seconds = report["loss"], report["loss_nearest"], report["seconds"]
     return result
-
-
-_device = device

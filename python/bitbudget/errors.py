@@ -21,6 +21,10 @@ class UsageError(Error, ValueError):
     exit_code = 2
 
 
+class NotPositiveDefiniteError(UsageError):
+    """The matrix is not positive definite in the arithmetic of the factorization."""
+
+
 class FileError(Error, OSError):
     """A file that cannot be read or written."""
 

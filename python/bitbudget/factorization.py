@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._library import array, check, load, options, record
-from .errors import UsageError
-
-
-class NotPositiveDefiniteError(UsageError):
-    """The matrix is not positive definite in the arithmetic of the factorization."""
+from . import _library as lib
 
 
 class Factorization:
@@ -45,29 +40,22 @@ class Factorization:
         -------
         ndarray, or (ndarray, dict)
         """
-        ffi, library = load()
-        n = self._matrix.shape[0]
-        x = array(b, 2 if np.ndim(b) == 2 else 1, "b")
-        x = x.copy() if x is b or np.shares_memory(x, b) else x
-        if x.shape[-1] != n:
-            raise UsageError(f"b has shape {x.shape}, expected ({n},) or (count, {n})")
-        about = ffi.new("bb_solve_report *")
-        count = 1 if x.ndim == 1 else x.shape[0]
+        x, about = _sides(b, self._matrix), lib.new("bb_solve_report *")
         with self._lock:
-            check(library.bb_factorization_solve(self._handle, count, ffi.from_buffer("double[]", x), certify, about))
-        report = record(about)
-        if report["outcome"]["kind"] != "ok":
-            raise UsageError(f"solve: {report['outcome']['kind']}: {report['outcome']['detail']}")
+            lib.call("bb_factorization_solve", self._handle, np.atleast_2d(x).shape[0], x, certify, about)
+        report = lib.check_outcome("solve", lib.record(about))
         return (x, report) if certify else x
 
     def lower(self) -> tuple[np.ndarray, np.ndarray]:
         """Return L [n][n] and the scale D [n]: D A D = L L^T."""
-        ffi, library = load()
-        n = self._matrix.shape[0]
-        out, scale = np.empty((n, n)), np.empty(n)
-        check(library.bb_factorization_lower(self._handle, ffi.from_buffer("double[]", out),
-                                             ffi.from_buffer("double[]", scale)))
+        out, scale = np.empty(self._matrix.shape), np.empty(len(self._matrix))
+        lib.call("bb_factorization_lower", self._handle, out, scale)
         return out, scale
+
+
+def _sides(b: Any, matrix: np.ndarray) -> np.ndarray:
+    """Return a copy of right-hand sides."""
+    return lib.array(b, "b", matrix.shape[1:], ("count", *matrix.shape[1:])).copy()
 
 
 def factor(A: Any, arithmetic: str = "dp", *, policy: str | None = None, scale: str | None = None,  # noqa: N803
@@ -80,6 +68,8 @@ def factor(A: Any, arithmetic: str = "dp", *, policy: str | None = None, scale: 
         A contiguous array of doubles is borrowed, not copied: do not change it while the factor is used.
     arithmetic : str
         "dp", "sp", "tf32", "bf16", "hp1", "hp2", "hp3", "x3" or "fp8" of the tile updates; keys may follow.
+        Updates of diagonal tiles are in sp, so at least three tiles a side are needed. The default tile
+        gives 8 or more from n = 64 on; ``report["tile"]`` has it.
     policy : str, optional
         "uniform", "band", "tile_norm", "product" or "three_zones".
     scale : str, optional
@@ -102,17 +92,38 @@ def factor(A: Any, arithmetic: str = "dp", *, policy: str | None = None, scale: 
     >>> report["backward_error"] < 1e-10
     True
     """
-    ffi, library = load()
-    matrix = array(A, 2, "A")
-    if matrix.shape[0] != matrix.shape[1]:
-        raise UsageError(f"A has shape {matrix.shape}, expected a square matrix")
-    place = ffi.new("bb_factorization **")
-    words = options(arithmetic, policy=policy, scale=scale, refine=refine, **keys)
-    check(library.bb_factorization_create(matrix.shape[0], ffi.from_buffer("double[]", matrix), words, place))
-    handle = ffi.gc(place[0], lambda owned: library.bb_factorization_destroy(ffi.new("bb_factorization **", owned)))
-    about = ffi.new("bb_factorization_report *")
-    check(library.bb_factorization_describe(handle, about))
-    report = record(about)
-    if report["outcome"]["kind"] != "ok":
-        raise NotPositiveDefiniteError(f"A: {report['outcome']['kind']}: {report['outcome']['detail']}")
-    return Factorization(handle, matrix, report)
+    matrix = lib.array(A, "A", ("n", "n"))
+    words = lib.options(arithmetic, policy=policy, scale=scale, refine=refine, **keys)
+    handle = lib.created("bb_factorization", "create", len(matrix), matrix, words)
+    return Factorization(handle, matrix, lib.check_outcome("A", lib.described("bb_factorization", handle)))
+
+
+def factor_and_solve(A: Any, b: Any, arithmetic: str = "dp", *, device: str = "cpu", certify: bool = False,  # noqa: N803
+                     **keys: Any) -> Any:
+    """Factor a matrix and solve A x = b in one call, on any device; no factor remains.
+
+    Parameters
+    ----------
+    A : array_like [n][n]
+    b : array_like [n] or [count][n]
+        Right-hand sides as rows.
+    arithmetic : str
+        As in `factor`.
+    device : str
+        "cpu", "cuda" or "auto". On cuda the policy is uniform, without refinement.
+    certify : bool
+        Return also two dictionaries: the reports of the factorization and of the solve.
+    **keys
+        Keys of `factor`, also policy, scale and refine.
+
+    Returns
+    -------
+    ndarray, or (ndarray, dict, dict)
+    """
+    matrix = lib.array(A, "A", ("n", "n"))
+    x = _sides(b, matrix)
+    factored, solved = lib.new("bb_factorization_report *"), lib.new("bb_solve_report *")
+    lib.call("bb_factor_and_solve", len(matrix), matrix, lib.options(arithmetic, **keys), lib.device(device),
+             np.atleast_2d(x).shape[0], x, certify, factored, solved)
+    reports = lib.check_outcome("A", lib.record(factored)), lib.check_outcome("solve", lib.record(solved))
+    return (x, *reports) if certify else x

@@ -172,6 +172,31 @@ TEST(digests_tell_factors_apart)
     assert_string_not_equal(digests[0], digests[3]);
 }
 
+// Automatic tiles are so small that products between tiles use the arithmetic.
+TEST(small_matrices_are_narrowed)
+{
+    static const char *const options[] = {"dp", "sp", "bf16", "fp8"};
+    enum { COUNT = sizeof options / sizeof *options };
+    autofree double *a = make_matrix(100.0);
+    for (bb_index n = 40; n <= N; n += 55) { // leading submatrices
+        autofree double *part = new_array(double, n *n);
+        bb_factorization_report reports[COUNT];
+        fill_array(part, n * n, i, a[i / n * N + i % n]);
+        for (int i = 0; i < COUNT; ++i) {
+            autoptr(bb_factorization) factorization = NULL;
+            check_ok(bb_factorization_create(n, part, options[i], &factorization));
+            check_ok(bb_factorization_describe(factorization, &reports[i]));
+            assert_int_equal(reports[i].outcome.kind, BB_OUTCOME_OK);
+            assert_int_equal(reports[i].tile, n < 128 ? 8 : 16);
+            assert_true(i < 2 ? reports[i].certificate == 0.0
+                              : reports[i].certificate > reports[i - 1].certificate);
+            for (int j = 0; j < i; ++j) {
+                assert_string_not_equal(reports[i].digest, reports[j].digest);
+            }
+        }
+    }
+}
+
 TEST(failures_are_outcomes)
 {
     autofree double *a = make_matrix(100.0);
@@ -245,7 +270,8 @@ TEST(bad_options_name_the_key)
         assert_null(factorization);
     }
     a[5] += 1e-3;
-    check_fails(bb_factorization_create(N, a, NULL, &factorization), BB_INVALID, "not symmetric");
+    check_fails(bb_factorization_create(N, a, NULL, &factorization), BB_INVALID,
+                "matrix is not symmetric: [5][0]");
     check_fails(bb_factorization_create(0, a, NULL, &factorization), BB_INVALID, "0 rows");
     check_fails(bb_factor_and_solve(N, a, NULL, "opencl", 1, a, 0, NULL, NULL), BB_UNSUPPORTED,
                 "does not run there");

@@ -114,7 +114,8 @@ TEST(quantising_in_place_and_rows_alone_give_the_same)
     assert_memory_equal(rows, whole + 5 * COLUMNS, 3 * COLUMNS * sizeof *rows);
     check_ok(bb_storage_quantise(text, ROWS, COLUMNS, values, values, NULL));
     assert_memory_equal(values, whole, VALUES * sizeof *whole);
-    check_fails(bb_storage_decode(storage, ROWS - 2, 3, rows), BB_INVALID, "rows 46 to 49");
+    check_fails(bb_storage_decode(storage, ROWS - 2, 3, rows), BB_INVALID,
+                "3 rows from row 46: expected rows of a matrix with 48");
 }
 
 TEST(threads_change_no_bits)

@@ -4,8 +4,9 @@ import doctest
 import importlib
 import pkgutil
 
-import bitbudget
 import pytest
+
+import bitbudget
 
 MODULES = [name for _, name, _ in pkgutil.walk_packages(bitbudget.__path__, "bitbudget.") if "__main__" not in name]
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unwrapping: the behaviour that scikit-image promises, masks, precisions, streams, and what is refused."""
-import bitbudget as bb
 import numpy as np
 import pytest
+
+import bitbudget as bb
 
 TURN = 2 * np.pi
 Y, X = np.mgrid[-1:1:96j, -1:1:128j]
@@ -86,17 +87,26 @@ def test_plans_serve_streams():
     assert (np.isnan(quality) == ~DISC).all() and 0 <= np.nanmin(quality) <= np.nanmax(quality) <= 1
 
 
+def test_a_hopeless_phase_warns_at_the_line_of_the_call():
+    noise = np.random.default_rng(1).uniform(-np.pi, np.pi, (64, 64))
+    plan = bb.Unwrapper(noise.shape, precision="fp32 cycles=1 reweight=0")
+    for call in (lambda: plan(noise), lambda: bb.unwrap(noise, precision="fp32 cycles=1 reweight=0")):
+        with pytest.warns(bb.NotConverged, match="not_converged: ") as found:
+            call()
+        assert [warning.filename for warning in found] == [__file__]
+
+
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: bb.unwrap([]), "image has shape .0,."),
-    (lambda: bb.unwrap(np.zeros((2, 2, 2))), "expected one or two axes"),
+    (lambda: bb.unwrap(np.zeros((2, 2, 2))), "image has shape .2, 2, 2., expected .columns,. or .rows, columns."),
     (lambda: bb.unwrap(WRAPPED, True), "wrap_around is not offered"),
     (lambda: bb.unwrap(WRAPPED, [False, True]), "wrap_around is not offered"),
-    (lambda: bb.unwrap(WRAPPED, "False"), "wrap_around: expected a bool"),
-    (lambda: bb.unwrap(WRAPPED, [False] * 3), "wrap_around has 3 values, expected one for each of 2 axes"),
+    (lambda: bb.unwrap(WRAPPED, "False"), "wrap_around = 'False': expected a bool"),
+    (lambda: bb.unwrap(WRAPPED, [False] * 3), "wrap_around = .False, False, False.: expected a bool, or one for each axis of 2"),
     (lambda: bb.unwrap(np.where(DISC, WRAPPED, np.nan)), "finite"),
     (lambda: bb.unwrap(WRAPPED, weights=np.where(DISC, 1.0, 0.5)), "weights: expected 0 for invalid points"),
     (lambda: bb.unwrap(WRAPPED, precision="fp31"), "fp31"),
-    (lambda: bb.Unwrapper((4, 4), np.ones((3, 4))), "expected two equal sides"),
+    (lambda: bb.Unwrapper((4, 4), np.ones((3, 4))), "mask has shape .3, 4., expected .4, 4."),
     (lambda: bb.Unwrapper((4, 4))(np.zeros((4, 5))), "wrapped has shape .4, 5., expected .4, 4."),
 ])
 def test_bad_input_is_named(call, message):
