@@ -14,6 +14,7 @@
 #include "sim/sweep/collection.h"
 #include "sim/sweep/shard.h"
 #include "sim/sweep/slurm.h"
+#include "sim/sweep/sweep_lock.h"
 #include "sim/sweep/sweep_search.h"
 #include "sim/sweep/swept.h"
 #include "solvers/distributed/engine.h"
@@ -248,9 +249,14 @@ static bb_status act_run(const bb_options *options, const bb_sweep_plan *plan)
 {
     bb_status status = BB_OK;
     shard_list shards = {0};
+    int lock = -1;
     BB_TRY(find_shards(options, plan, &shards));
+    if (bb_team_joined()->rank == 0) {
+        BB_TRY(bb_sweep_lock_acquire(plan->folder, shards.count == 0, &lock));
+    }
     BB_TRY(run_shards(options, plan, &shards));
 done:
+    bb_sweep_lock_release(&lock);
     BB_RELEASE(&shards.numbers);
     return status;
 }
@@ -414,6 +420,8 @@ static bb_status run_all(const bb_options *options, const bb_sweep_plan *plan)
     bb_index open = 0;
     bool advanced = false;
     bool finished = false;
+    int lock = -1;
+    BB_TRY(bb_sweep_lock_acquire(plan->folder, true, &lock));
     do {
         BB_TRY(run_shards(options, plan, &every));
         if (plan->sweep->searches) {
@@ -421,6 +429,7 @@ static bb_status run_all(const bb_options *options, const bb_sweep_plan *plan)
         }
     } while (plan->sweep->searches && !finished);
 done:
+    bb_sweep_lock_release(&lock);
     return status;
 }
 

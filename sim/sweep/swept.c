@@ -12,13 +12,10 @@
 
 enum { PATH_BYTES = 160, LISTED_ANSWERS = 5 };
 
-static bb_status create_key(const bb_results *results, const bb_dataset *dataset, bb_index points,
-                            bb_swept_key *out)
+static bb_status create_key(const bb_dataset *dataset, bb_index points, bb_swept_key *out)
 {
     bb_status status = BB_OK;
     out->name = dataset->name;
-    out->path = bb_results_note_text(results, dataset->name, "key");
-    out->unit = dataset->is_text ? "" : dataset->unit;
     out->is_text = dataset->is_text;
     BB_TRY(BB_ZEROED(dataset->count, &out->numbers));
     BB_TRY(BB_ZEROED(dataset->count, &out->texts));
@@ -136,7 +133,7 @@ static bb_status read_keys(const bb_dataset *points, bb_swept *out)
             const bb_dataset *dataset = bb_results_dataset(results, d);
             if (is_key(results, dataset) && strcmp(dataset->axes[0], points->axes[a]) == 0) {
                 bb_swept_key *key = &out->keys[out->key_count++];
-                BB_TRY(create_key(results, dataset, out->point_count, key));
+                BB_TRY(create_key(dataset, out->point_count, key));
                 BB_TRY(fill_key(points, dataset, key));
             }
         }

@@ -15,8 +15,6 @@ enum { BB_SWEPT_MOST_VALUES = 60, BB_SWEPT_RANGES = 24 };
 /// BB_SWEPT_MOST_VALUES numbers is divided into BB_SWEPT_RANGES equal ranges.
 typedef struct bb_swept_key {
     const char *name; ///< "r0_m"
-    const char *path; ///< "atmosphere.r0_m"
-    const char *unit;
     bool is_text, ranges;
     bb_index count;
     double *numbers;    ///< [count]; for ranges their centres; for texts 0, 1, ..
