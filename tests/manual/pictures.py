@@ -16,7 +16,7 @@ import sys
 
 import console
 
-SMALL_PRINT = re.compile(r"bitbudget [\w.+-]+, [\d-]+, results [0-9a-f]+")
+SMALL_PRINT = re.compile(r"bitbudget\s[\w.+-]+,\s[\d-]+,\sresults\s[0-9a-f]+")
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}|rgb\([^)]*\)")  # colours of cells, whose values are printed too
 PLACE, SHARE = 10.0, 0.05  # tolerances of positions, for pages about 600 wide, and of printed numbers

@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 import pytest
 from conftest import HOSTILE, SMALL, run_study
+from files import sign
 
 import bitbudget
 
@@ -82,7 +83,7 @@ def changed(tmp_path: Path) -> Callable[..., bitbudget.Result]:
         shutil.copy(result.path, path)
         with h5py.File(path, "r+") as file:
             edit(file)
-        return bitbudget.open(path)
+        return bitbudget.open(sign(path))
 
     return change
 
@@ -94,3 +95,7 @@ def replace(file: h5py.File, path: str, values: Any) -> None:
     text = np.asarray(values).dtype.kind in "UO"
     file.create_dataset(path, data=list(values) if text else values, dtype=h5py.string_dtype() if text else None)
     file[path].attrs.update(attrs)
+    for i, count in enumerate(np.shape(values)):
+        axis = file.create_dataset(f"{path.replace('/', '_')}_axis_{i}", data=np.arange(float(count)))
+        axis.make_scale()
+        file[path].dims[i].attach_scale(axis)

@@ -1,19 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layout check of pictures: texts inside the page, legible and without overlaps."""
+"""Checks of pictures: texts inside the page, legible and without overlaps; SVG well-formed and reproducible."""
 from __future__ import annotations
 
+import functools
 import itertools
 import warnings
+from typing import Any
 from unittest import mock
+from xml.dom import minidom
 
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
+from bitbudget import plot
+from bitbudget.plot import style
+
 _TOLERANCE_POINTS = 0.6  # extents of texts include space below the baseline
 
 
-def drawn_texts(fig: Figure) -> list[Text]:
+@functools.lru_cache(maxsize=100)
+def draw(result: Any, kind: str, size: Any = 17.0, **options: Any) -> Figure:
+    """Return a picture, which tests of the same picture share."""
+    return plot.draw(result, kind, size=size, **options)
+
+
+def drawn_texts(fig: Figure, draw_it: Any = None) -> list[Text]:
     """Return the texts that a drawing of the figure writes, after its layout."""
     texts: list[Text] = []
     write = Text.draw
@@ -24,7 +36,7 @@ def drawn_texts(fig: Figure) -> list[Text]:
         write(self, renderer, *rest)
 
     with mock.patch.object(Text, "draw", record):
-        fig.draw_without_rendering()
+        (draw_it or fig.draw_without_rendering)()
     return texts
 
 
@@ -33,7 +45,7 @@ def _box(text: Text, points: float) -> Bbox:
     return Bbox.from_extents(box.x0 + points, box.y0 + points, box.x1 - points, box.y1 - points)
 
 
-def check_layout(fig: Figure, least_cm: float = 0.0) -> None:
+def check_layout(fig: Figure, least_cm: float = 0.0, draw_it: Any = None) -> None:
     """Assert that all texts are inside the page, of 6 to 8 points and apart from each other.
 
     A text must also stay off the panels of other axes.
@@ -43,10 +55,12 @@ def check_layout(fig: Figure, least_cm: float = 0.0) -> None:
     fig : Figure
     least_cm : float
         Least width and height of a panel with an image.
+    draw_it : callable, optional
+        Draws the figure with its dots per inch.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a layout that does not fit
-        texts = drawn_texts(fig)
+        texts = drawn_texts(fig, draw_it)
     points = _TOLERANCE_POINTS * fig.dpi / 72
     boxes = [_box(text, points) for text in texts]
     page = fig.bbox
@@ -67,3 +81,21 @@ def check_layout(fig: Figure, least_cm: float = 0.0) -> None:
             cm = 2.54 / fig.dpi
             size = min(panel.width, panel.height) * cm
             assert size >= least_cm or hasattr(axes, "_colorbar"), f"a panel has {size:.2g} cm, expected {least_cm:g}"
+
+
+def check_kind(result: Any, kind: str, least_cm: float = 0.0, **options: Any) -> list[Figure]:
+    """Check a kind of picture at the widths of a column and of a page; return both figures.
+
+    The SVG is well-formed, has the hover texts of all artists, and is equal when drawn again.
+    """
+    figures = [draw(result, kind, size=width, **options) for width in (8.5, 17.0)]
+    narrow, pages = figures[0], []
+    narrow.set_dpi(72)  # of SVG
+    check_layout(narrow, least_cm, lambda: pages.append(style.svg(narrow)))
+    check_layout(figures[1], least_cm)
+    page, = pages
+    titles = {node.firstChild.data for node in minidom.parseString(page).getElementsByTagName("title")}
+    for words in getattr(narrow, "_hovers", {}).values():
+        assert (words if isinstance(words, str) else words[0]) in titles
+    assert page == style.svg(plot.draw(result, kind, size=8.5, **options))
+    return figures

@@ -2,10 +2,12 @@
 """Pictures of result files: one function for each kind, with the datasets that it needs."""
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import importlib
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,16 +27,14 @@ class Kind:
     name : str
         Name on the command line, "loss-against-bits".
     shows : str
-        One-line description; the part before a semicolon is the caption in reports.
+        One-line description.
     needs : tuple of str
         Datasets with a text or a number that is not NaN.
     remedy : str
         File that has these datasets.
     draw : callable
         ``draw(result, axes, **options)``: fills the axes, or parts of them (`style.split`), and
-        returns a note for the caption or None.
-    options : tuple of str
-        Options that the kind accepts: "x", "y", "pipeline", "value", "exposure", "step", "more".
+        returns a note for the caption or None. Its docstring describes the options.
     of_sweeps : bool
         The kind draws a sweep, not a run.
     height : float or callable
@@ -46,15 +46,51 @@ class Kind:
     needs: tuple[str, ...]
     remedy: str
     draw: Callable[..., str | None]
-    options: tuple[str, ...] = ()
     of_sweeps: bool = False
     height: float | Callable[..., float] = 0.62
+
+    @property
+    def options(self) -> list[str]:
+        """Names of the options that the kind accepts."""
+        return list(inspect.signature(self.draw).parameters)[2:]
 
     def missing(self, result: Result) -> str | None:
         """Return the dataset that a file lacks for this kind, or None."""
         if self.of_sweeps != result.is_sweep:
             return "statistics" if self.of_sweeps else "results over pipelines only"
         return next((path for path in self.needs if not result.has_values(path)), None)
+
+    def method(self, result: Result | None = None) -> Callable[..., Any]:
+        """Return the function that draws a file, with the signature and the documentation of the kind."""
+
+        def method(axes: Any = None, size: Any = None, **options: Any) -> Any:
+            """Draw {shows}.
+
+            Needs {remedy}.
+
+            Parameters
+            ----------
+            axes : matplotlib Axes, optional
+                Place of the picture. The text of the caption is then its attribute ``note``. The
+                default is a new figure with a caption.
+            size : float, (float, float) or str, optional
+                Width, or width and height, of a new figure in cm: 8.5, (8.5, 6) or "8.5x6". The
+                default is 17 and the height of the kind.
+            {options}
+
+            Returns
+            -------
+            matplotlib Figure
+            """
+            return draw(result, self.name, axes, size, **options)
+
+        shared, own = inspect.signature(method), list(inspect.signature(self.draw).parameters.values())[2:]
+        method.__signature__ = shared.replace(parameters=[  # type: ignore[attr-defined]
+            *list(shared.parameters.values())[:2], *(option.replace(kind=option.KEYWORD_ONLY) for option in own)])
+        method.__name__ = method.__qualname__ = self.name.replace("-", "_")
+        options = inspect.getdoc(self.draw).partition("-\n")[2]
+        method.__doc__ = inspect.getdoc(method).format(shows=self.shows, remedy=self.remedy, options=options)
+        return method
 
 
 _kinds: list[Kind] = []
@@ -78,6 +114,12 @@ def kinds() -> tuple[Kind, ...]:
     return tuple(_kinds)
 
 
+def near(word: str, words: list[str]) -> str:
+    """Return a hint to the word that resembles another, or nothing."""
+    found = difflib.get_close_matches(word, words, 1)
+    return f" (did you mean '{found[0]}'?)" if found else ""
+
+
 def available(result: Result) -> list[Kind]:
     """Return the kinds that a file has the data for."""
     return [row for row in kinds() if row.missing(result) is None]
@@ -85,7 +127,10 @@ def available(result: Result) -> list[Kind]:
 
 def listing(result: Result) -> str:
     """Return the lines of ``plot --list``: the kinds available for a file, and the needs of the others."""
-    lines = [f"{row.name:<18} {row.shows}" for row in available(result)]
+    lines = []
+    for row in available(result):
+        options = ", ".join(f"--{option}" for option in row.options if option != "more")
+        lines.append(f"{row.name:<18} {row.shows}{'; ' * bool(options)}{options}")
     others = [row for row in kinds() if row.missing(result) is not None and find(row.name, result) is row]
     lines += ["not available for this file:"] if others else []
     return "".join(f"{line}\n" for line in lines + [f"{row.name:<18} needs {row.remedy}" for row in others])
@@ -101,79 +146,63 @@ def find(name: str, result: Result | None = None) -> Kind:
     """
     found = [row for row in kinds() if row.name == name]
     if not found:
-        near = difflib.get_close_matches(name, [row.name for row in kinds()], 1)
-        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        hint = near(name, [row.name for row in kinds()])
         raise UsageError(f"unknown kind of picture '{name}'{hint}; 'bitbudget plot --list FILE' lists the kinds")
     return next((row for row in found if result is not None and row.of_sweeps == result.is_sweep), found[0])
 
 
-def _users(option: str) -> str:
-    return " and ".join(dict.fromkeys(row.name for row in kinds() if option in row.options))
-
-
-def draw(result: Result, name: str, axes: Any = None, size: tuple[float, float | None] | None = None,
-         **options: Any) -> Any:
-    """Draw a picture.
-
-    Parameters
-    ----------
-    result : Result
-        The opened file.
-    name : str
-        Kind of picture.
-    axes : matplotlib Axes, optional
-        Place of the picture; the default is a new figure with a caption.
-    size : (float, float or None), optional
-        Width and height of a new figure in cm; the default is 17 cm and the height of the kind.
-    **options
-        Options of the kind.
-
-    Returns
-    -------
-    matplotlib Figure
-    """
-    from . import style
-
-    row = find(name, result)
+def _check(row: Kind, result: Result, options: dict[str, Any]) -> None:
+    """Refuse options that a kind does not have, and files without its data."""
     missing = row.missing(result)
     if missing is not None:
-        raise UsageError(f"picture '{name}' is not available for this file: it has no numbers in /{missing}; "
+        raise UsageError(f"picture '{row.name}' is not available for this file: it has no numbers in /{missing}; "
                          f"use {row.remedy}")
-    options = {key: value for key, value in options.items() if value is not None}
-    for option in options:
-        if option == "more" and option not in row.options:
-            raise UsageError(f"several files need --kind kernels; '{name}' draws one file")
-        if option not in row.options:
-            raise UsageError(f"--{option} is valid only for {_users(option) or 'no kind'}, not for '{name}'")
-    if axes is not None:
-        fig, others = axes.figure, [other for other in axes.figure.axes if other is not axes]
-        with style.context():
-            _call(row, result, row.draw, axes, **options)
-            style.finish(fig, others)
-        return fig
-    width, height = size if size is not None else (17.0, None)
-    chosen = height
-    if height is None:
-        height = _call(row, result, row.height, width, **options) if callable(row.height) else row.height * width
-    with style.context():
-        fig = style.figure(width, height)
-        note = _call(row, result, row.draw, fig.subplots(), **options)
-        below = style.caption(fig, result, note)
-        if chosen is None:
-            fig.set_figheight((height + below) * style.CM)
-        style.finish(fig, [])
-    return fig
+    for option in options.keys() - set(row.options):
+        users = list(dict.fromkeys(other.name for other in kinds() if option in other.options))
+        if option == "more":
+            raise UsageError(f"several files need --kind kernels; '{row.name}' draws one file")
+        if users:
+            raise UsageError(f"--{option} is valid only for {' and '.join(users)}, not for '{row.name}'")
+        raise UsageError(f"'{row.name}' has no option '{option}'; use {', '.join(['axes', 'size', *row.options])}")
 
 
-def _call(row: Kind, result: Result, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Call a function of a kind; data of another structure than the program writes are an error of the file."""
+@contextlib.contextmanager
+def _structure(row: Kind, result: Result) -> Iterator[None]:
+    """Turn data of another structure than the program writes into an error of the file."""
     try:
-        return function(result, *arguments, **options)
+        yield
     except Error:
         raise
     except (IndexError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise FileError(f"cannot draw '{row.name}' of '{result.path}': its data do not have the structure that the "
                         f"program writes ({type(error).__name__}: {error})") from error
+
+
+def draw(result: Result, name: str, axes: Any = None, size: Any = None, **options: Any) -> Any:
+    """Draw a kind of picture by its name; other arguments are those of the method of `Plots`."""
+    from matplotlib.axes import Axes
+
+    from . import style
+
+    row = find(name, result)
+    options = {key: value for key, value in options.items() if value is not None}
+    _check(row, result, options)
+    if axes is not None:
+        if not isinstance(axes, Axes):
+            raise UsageError(f"axes: {type(axes).__name__}, expected one Axes of matplotlib, as from 'fig.subplots()'")
+        others = [other for other in axes.figure.axes if other is not axes]
+        with _structure(row, result), style.context():
+            axes.note = style.notes(result, row.draw(result, axes, **options))
+            style.finish([new for new in axes.figure.axes if new not in others])
+        return axes.figure
+    width, chosen = style.parse_size(17.0 if size is None else size)
+    with _structure(row, result), style.context():
+        height = chosen or (row.height(result, width, **options) if callable(row.height) else row.height * width)
+        fig = style.figure(width, height)
+        below = style.caption(fig, result, row.draw(result, fig.subplots(), **options))
+        if chosen is None:
+            fig.set_figheight((height + below) * style.CM)
+    return fig
 
 
 class Plots:
@@ -185,7 +214,10 @@ class Plots:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
             raise AttributeError(name)
-        return functools.partial(draw, self._result, name.replace("_", "-"))
+        try:
+            return find(name.replace("_", "-"), self._result).method(self._result)
+        except UsageError as error:
+            raise AttributeError(str(error)) from None
 
     def __dir__(self) -> list[str]:
         return [row.name.replace("-", "_") for row in available(self._result)]

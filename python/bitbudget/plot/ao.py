@@ -9,12 +9,12 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.ticker import NullLocator
 
 from ..errors import UsageError
 from ..result import Result
 from . import kind, style
-from .pipelines import MOST_PANELS, listed
+from .pipelines import MOST_PANELS
 
 _RUN = "an ao file of 'bitbudget run'"
 _DECADES = 4.0
@@ -27,16 +27,15 @@ def _images(result: Result) -> list[int]:
     return [p for p in range(len(psf)) if np.isfinite(psf[p]).all()]
 
 
-def _psf_grid(result: Result, width: float) -> tuple[list[int], int, int]:
-    """Pipelines that are drawn, rows, and columns of panels: pairs of an image and a difference."""
-    pairs = 1 if width < 12 else 2
-    shown = _images(result)[:MOST_PANELS // (1 if pairs == 2 else 2)]
-    return shown, -(-len(shown) // pairs), 2 * pairs
+def _psf_grid(result: Result, width: float) -> tuple[list[int], int]:
+    """Pipelines that are drawn, and columns of panels: pairs of an image and a difference."""
+    columns = 2 if width < 12 else 4
+    return _images(result)[:MOST_PANELS * columns // 4], columns
 
 
 def _psf_height(result: Result, width: float) -> float:
-    _, rows, columns = _psf_grid(result, width)
-    return rows * ((width - 1.4) / columns - 0.15 + 0.55) + 2.2
+    shown, columns = _psf_grid(result, width)
+    return style.rows_cm(width, 2 * len(shown), columns) + 2.2
 
 
 def _core(result: Result) -> float:
@@ -54,47 +53,37 @@ def psf(result: Result, axes: Any) -> str:
     images, x, y = (result[f"results/{name}"] for name in ("psf", "psf_x", "psf_y"))
     if images.shape != (len(result.pipelines), len(y), len(x)) or min(len(x), len(y)) < 2:
         raise UsageError(f"{result.path}: images 'psf' do not have the axes pipeline, psf_y and psf_x")
-    shown, rows, columns = _psf_grid(result, style.page_cm(axes))
+    shown, columns = _psf_grid(result, style.page_cm(axes))
     reference, core = result.reference, _core(result)
     if not np.isfinite(images[reference]).all():
         raise UsageError(f"{result.path}: the reference has no image")
     differences = {p: np.abs(images[p] - images[reference]) for p in shown if p != reference}
     peak = max((float(difference.max()) for difference in differences.values()), default=0.0) or 1.0
     norms = [LogNorm(10 ** -_DECADES, 1.0, clip=True), LogNorm(peak * 10 ** -_DECADES, peak, clip=True)]
-    panels = style.split(axes, rows, columns)
-    room, locate = style.panel_cm(panels[0, 0]), lambda: MaxNLocator(3, steps=[1, 2, 5, 10])
-    for panel in panels.flat[2 * len(shown):]:
-        panel.set_axis_off()
-    for i, p in enumerate(shown):
-        image, other = panels.flat[2 * i:2 * i + 2]
+    panels = style.panels(axes, 2 * len(shown), columns, ("x [mas]", "y [mas]"))
+    room = style.panel_cm(panels[0])
+    for p, (image, other) in zip(shown, panels.reshape(-1, 2)):
+        for panel in (image, other):
+            panel.set(xlim=(-core, core), ylim=(-core, core))
+            panel.locator_params(nbins=3, steps=[1, 2, 5, 10])
+            panel.tick_params(labelsize=style.SMALL, pad=2)
         style.hover(style.image(image, images[p], x, y, norm=norms[0]), result.pipelines[p])
         image.set_title(style.shorten(result.pipelines[p], room), pad=3)
         if p == reference:
-            style.image(other, images[p], x, y, norm=norms[0])
+            left, right, bottom, top = style.image(other, images[p], x, y, norm=norms[0]).get_extent()
             other.add_patch(Rectangle((-core, -core), 2 * core, 2 * core, fill=False, edgecolor="white", linewidth=0.6))
             other.set_title(f"±{-x[0]:.0f} mas", pad=3)
-            other.set(xticks=[], yticks=[])
+            other.set(xticks=[], yticks=[], xlabel="", xlim=(left, right), ylim=(bottom, top))
         else:
             style.hover(style.image(other, differences[p], x, y, norm=norms[1]), f"{result.pipelines[p]}, difference")
             other.set_title("difference", pad=3)
-        for panel in (image, other)[:1 if p == reference else 2]:
-            panel.set(xlim=(-core, core), ylim=(-core, core))
-            panel.xaxis.set_major_locator(locate())
-            panel.yaxis.set_major_locator(locate())
-            lowest = 2 * i + columns >= 2 * len(shown)
-            panel.tick_params(labelsize=style.SMALL, pad=2, labelbottom=lowest,
-                              labelleft=panel is panels[2 * i // columns, 0])
-            panel.set_xlabel("x [mas]" if lowest else "", labelpad=1)
-        image.set_ylabel("y [mas]" if 2 * i % columns == 0 else "", labelpad=1)
-    for half, norm, words in zip(np.split(panels, 2, axis=1), norms, ("Intensity", "Difference")):
-        scale = panels[0, 0].figure.colorbar(ScalarMappable(norm, style.MAP), ax=list(half.flat),
-                                             location="bottom", aspect=25, fraction=0.05, pad=0.02)
-        style.log_ticks(scale.ax.xaxis, norm.vmin, norm.vmax)
-        scale.set_label(f"{words}, relative to the peak" if columns > 2 else words, labelpad=1)
-    absent = [name for p, name in enumerate(result.pipelines) if p not in shown]
+    for half, (norm, words) in enumerate(zip(norms, ("Intensity", "Difference"))):
+        below = [panel for i, panel in enumerate(panels) if i % columns * 2 // columns == half]
+        style.scale_bar(ScalarMappable(norm, style.MAP), below, words + ", relative to the peak" * (columns > 2),
+                        location="bottom", fraction=0.05)
     return (f"Long exposure, first target and wavelength; 1 is the diffraction-limited peak. Core of ±{core:.3g} mas, "
-            "of the reference also the whole image with the core as a frame."
-            + (f" Not drawn: {listed(absent)}." if absent else ""))
+            "of the reference also the whole image with the core as a frame. "
+            + style.listed("Not drawn: ", [name for p, name in enumerate(result.pipelines) if p not in shown])).strip()
 
 
 @kind("budget", "terms of the reference's residual wavefront error, by target",
@@ -115,8 +104,7 @@ def budget(result: Result, axes: Any) -> str:
     axes.set(ylim=(len(terms) - 0.4, -0.6), xlabel="Rms of the residual wavefront [nm]")
     axes.margins(x=0.08)
     axes.axvline(0, color=style.BLACK, linewidth=0.6)
-    axes.grid(axis="x", color="#e0e0e0", linewidth=0.4)
-    axes.set_axisbelow(True)
+    axes.grid(axis="x")
     if len(values) > 1:
         style.legend(axes, axes.containers)
     return ("Reference pipeline; the squares add up to the square of the total. 0: term disabled."
@@ -143,7 +131,7 @@ def _lines(result: Result, axes: Any, across: np.ndarray, values: np.ndarray, no
                 for name, dashes, marker in zip(policies, _DASHES, style.MARKERS)]
     if moment is not None:
         handles += axes.plot(across, moment, color=style.BLACK, linewidth=1.8, zorder=1.5, label="current reference")
-    axes.grid(color="#e0e0e0", linewidth=0.4)
+    axes.grid()
     style.legend(axes, handles)
     limits = ((pipelines, len(_COLOURS), "pipelines"), (policies, len(_DASHES), "policies"))
     cuts = [f"{most} of {len(names)} {word}" for names, most, word in limits if len(names) > most]

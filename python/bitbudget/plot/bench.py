@@ -16,7 +16,6 @@ from ..result import Result
 from . import kind, style
 
 _PAIR_CM = 12.0  # page width from which panels are side by side
-_GRID = {"color": "#d8d8d8", "lw": 0.5}
 
 # -- Roofline ------------------------------------------------------------------------------------
 
@@ -53,7 +52,7 @@ def roofline(result: Result, axes: Any) -> str:
     ridge = np.where(peak > 0, peak / read, intensity * 4)
     low, high = intensity.min() / 4, max(intensity.max(), ridge.max()) * 4
     peak = np.where(peak > 0, peak, read * high)
-    axes.grid(**_GRID)
+    axes.grid()
     handles = []
     for i, name in enumerate(found["benchmark"]):
         look = dict(color=style.COLOURS[i % 7], ls=style.DASHES[i % 7])
@@ -128,11 +127,10 @@ def _cells(bars: Any, width_cm: float) -> tuple[list[tuple[int, int] | None], in
 
     SP and DP are side by side on a wide page, else all panels are in a column.
     """
-    found = {(key[2][1], key[1]) for key in bars}
-    families, types = sorted({family for family, _ in found}), sorted({its_type for _, its_type in found})
-    if width_cm < _PAIR_CM or len(types) == 1:
-        return sorted(found), 1
-    return [(f, t) if (f, t) in found else None for f in families for t in types], 2
+    found = sorted({(key[2][1], key[1]) for key in bars})
+    if width_cm < _PAIR_CM or len({its_type for _, its_type in found}) == 1:
+        return found, 1
+    return [(f, t) if (f, t) in found else None for f in dict(found) for t in (0, 1)], 2
 
 
 def _kernels_height(result: Result, width_cm: float, more: Sequence[Result] = ()) -> float:
@@ -147,9 +145,15 @@ def _kernels_height(result: Result, width_cm: float, more: Sequence[Result] = ()
 
 @kind("kernels", "fraction of the roofline reached by kernels, by back end, on processors and GPUs",
       ("results/benchmark", "results/kernel_share", "results/device"),
-      "a file of 'bitbudget-bench' with the benchmarks kernel-*", options=("more",), height=_kernels_height)
+      "a file of 'bitbudget-bench' with the benchmarks kernel-*", height=_kernels_height)
 def kernels(result: Result, axes: Any, more: Sequence[Result] = ()) -> str:
-    """Draw the share of its bound that each kernel reaches: a bar for each back end and device."""
+    """Draw the share of its bound that each kernel reaches: a bar for each back end and device.
+
+    Parameters
+    ----------
+    more : sequence of Result, optional
+        Further files, as of a GPU.
+    """
     bars = _bars([result, *more])
     width = style.page_cm(axes)
     cells, columns = _cells(bars, width)
@@ -168,7 +172,7 @@ def kernels(result: Result, axes: Any, more: Sequence[Result] = ()) -> str:
         family, precision = cell
         panel.set_title(f"{_FAMILIES[family]}, {_TYPES[precision]}")
         panel.axhspan(*_PAPER[family], color="#e0e0e0", lw=0, zorder=0)
-        panel.grid(axis="y", **_GRID)
+        panel.grid(axis="y")
         members = [one for one in series if one[1] == family]
         for (kernel, its_type, one), (share, library, text) in bars.items():
             if its_type == precision and one[1] == family:
@@ -234,7 +238,7 @@ def machines(result: Result, axes: Any) -> str:
     handles.append(Line2D([], [], color="black", lw=1.0, ls=(0, (2, 2)), label="y = A x"))
     grid = style.split(style.legend_row(axes, handles), len(shown) // columns, columns, sharex=True, wspace=0.02)
     for panel, ((title, label, _, product, unit), scale) in zip(grid.flat, shown):
-        panel.grid(**_GRID)
+        panel.grid()
         panel.axvline(_PRODUCT, color="black", lw=1.0, ls=(0, (2, 2)))
         for m in np.flatnonzero(np.isfinite(scale)):
             panel.plot([_LOW, peak[m] / read[m], _HIGH], scale[m] * np.array([_LOW * read[m], peak[m], peak[m]]),

@@ -11,9 +11,9 @@ from matplotlib.patches import Patch
 from ..errors import UsageError
 from ..result import Result
 from . import kind, style
-from .pipelines import MOST_PANELS, listed
+from .pipelines import MOST_PANELS
 
-_PANEL_CM, _WIDEST_CM = 3.1, 10.0
+_PANEL_CM, _WIDEST_CM, _LEAST_CM = 3.1, 10.0, 5.4
 _ERROR_DECADES = 4
 
 _AXES = ("maps/row", "maps/column")
@@ -33,11 +33,10 @@ def _columns(count: int, width_cm: float) -> int:
     return -(-count // -(-count // most))
 
 
-def _height(result: Result, width_cm: float, count: int, below_cm: float = 1.4) -> float:
-    """Return the height for `count` maps side by side, with `below_cm` for their scale."""
-    columns = _columns(count, width_cm)
-    panel = min((width_cm - 1.3) / columns - 0.15, _WIDEST_CM) * result["maps/row"].size / result["maps/column"].size
-    return min((panel + 0.75) * -(-count // columns) + below_cm + 0.9, 24.0)
+def _height(result: Result, width_cm: float, count: int) -> float:
+    """Return the height for `count` maps side by side above their scale."""
+    ratio = result["maps/row"].size / result["maps/column"].size
+    return min(style.rows_cm(width_cm, count, _columns(count, width_cm), ratio, _WIDEST_CM) + 2.6, 24.0)
 
 
 def _panel(axes: Any, result: Result, values: np.ndarray, title: str = "", **colours: Any) -> Any:
@@ -64,7 +63,7 @@ def _draw_one(result: Result, axes: Any, name: str, label: str, low: float, high
 
 def _one_height(result: Result, width_cm: float) -> float:
     wide = min(width_cm - 3.2, _WIDEST_CM)
-    return wide * result["maps/row"].size / result["maps/column"].size + 1.2
+    return max(wide * result["maps/row"].size / result["maps/column"].size + 1.2, _LEAST_CM)
 
 
 @kind("interferogram", "first frame of an interferometer's camera", ("maps/interferogram", *_AXES),
@@ -97,31 +96,20 @@ def _draw_each(result: Result, axes: Any, name: str, label: str, norm: Normalize
     width = style.page_cm(axes)
     columns = _columns(len(drawn), width)
     style.compress(axes)
-    panels = style.split(axes, -(-len(drawn) // columns), columns, wspace=0.03)
+    panels = style.panels(axes, len(drawn), columns, ("Column [px]", "Row [px]"), wspace=0.03)
     reference = np.isfinite(maps[result.reference])
-    missing_points = False
     if isinstance(norm, LogNorm):
         maps = np.where(np.isfinite(maps), np.maximum(np.abs(maps), norm.vmin), np.nan)
-    for i, (panel, p) in enumerate(zip(panels.flat, drawn)):
+    missing = reference & ~np.isfinite(maps)
+    for panel, p in zip(panels, drawn):
         title = style.shorten(result.pipelines[p], (width - 1.3) / columns - 0.2, style.POINTS)
         image = _panel(panel, result, maps[p], title, norm=norm)
-        missing = reference & ~np.isfinite(maps[p])
-        if missing.any():
-            missing_points = True
-            _panel(panel, result, np.where(missing, 1.0, np.nan), title, cmap=ListedColormap([style.VERMILION]))
-        panel.set(xlabel="Column [px]" if i + columns >= len(drawn) else "",
-                  ylabel="Row [px]" if i % columns == 0 else "")
-        panel.tick_params(labelbottom=i + columns >= len(drawn), labelleft=i % columns == 0)
-    for rest in panels.flat[len(drawn):]:
-        rest.remove()
-    shown = list(panels.flat[:len(drawn)])
-    bar = style.scale_bar(image, shown, label, location="bottom", aspect=50, shrink=0.9)
-    if isinstance(norm, LogNorm):
-        style.log_ticks(bar.ax.xaxis, norm.vmin, norm.vmax)
-    absent = [name for p, name in enumerate(result.pipelines) if p not in drawn]
-    notes = [f"Not drawn: {listed(absent)}."] if absent else []
-    notes += ["Vermilion: points without a phase."] if missing_points else []
-    return " ".join(notes + [_stride(result)]).strip()
+        if missing[p].any():
+            _panel(panel, result, np.where(missing[p], 1.0, np.nan), title, cmap=ListedColormap([style.VERMILION]))
+    style.scale_bar(image, list(panels), label, location="bottom", aspect=50, shrink=0.9)
+    notes = (style.listed("Not drawn: ", [name for p, name in enumerate(result.pipelines) if p not in drawn]),
+             "Vermilion: points without a phase." if missing[drawn].any() else "", _stride(result))
+    return " ".join(filter(None, notes))
 
 
 def _each_height(name: str) -> Any:
@@ -156,7 +144,7 @@ def parts(result: Result, axes: Any) -> str:
     """Draw the quality of each point, and the connected parts of the pupil."""
     quality, part = _maps(result, "quality")[0], _maps(result, "parts")[0]
     style.compress(axes)
-    left, right = style.split(axes, 1, 2, wspace=0.03)[0]
+    left, right = style.panels(axes, 2, 2, ("Column [px]", "Row [px]"), wspace=0.03)
     image = _panel(left, result, quality, "Quality", vmin=0.0, vmax=1.0)
     numbers, counts = np.unique(part[np.isfinite(part)], return_counts=True)
     colours = style.COLOURS[:-1]  # without black
@@ -170,9 +158,5 @@ def parts(result: Result, axes: Any) -> str:
     legend.axis("off")
     legend.legend(handles=handles, title="Part", loc="center", ncol=len(handles), handlelength=1, columnspacing=0.6,
                       handletextpad=0.3, borderpad=0)
-    for panel in (left, right):
-        panel.set(xlabel="Column [px]")
-    left.set_ylabel("Row [px]")
-    right.tick_params(labelleft=False)
     more = f"The pupil has {len(numbers)} parts; colours repeat. " if len(numbers) > len(colours) else ""
     return f"{more}{_stride(result)}".strip()

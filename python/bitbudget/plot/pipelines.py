@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import blended_transform_factory
 
 from ..errors import UsageError
@@ -18,8 +17,8 @@ from . import kind, style
 
 MOST_NAMES = 40
 MOST_PANELS = 12
+MOST_MARKS = 2000  # of more marks in a picture, large groups are pixels in a vector format
 _RUN = "a file of 'bitbudget run'"
-_MEGABYTES = "Operator as stored [MB]"
 _PLAIN = ("fp64", "fp32", "tf32", "bf16", "fp16", "e4m3", "e5m2")
 
 
@@ -50,30 +49,30 @@ class Cloud:
         style.log_axis(axes, "x", *style.log_range(x))
         style.log_axis(axes, "y", low, high)
         axes.set(xlabel=x_label, ylabel=y_label)
-        axes.grid(color="#e0e0e0", linewidth=0.4)
-        axes.set_axisbelow(True)
+        axes.grid()
         self.hovers = [f"{name}: {y_label} {loss:.4g}, {x_label} {cost:.4g}" + ("" if word == "ok" else f", {word}")
                        for name, word, loss, cost in zip(self.names, words, losses, x)]
-        absent = [f"{name} ({word if not np.isfinite(loss) else 'size unknown'})"
-                  for name, word, loss, there in zip(self.names, words, losses, self.placed) if not there]
-        upper = [f"{name} ({word})" for name, word, bad in zip(self.names, words, self.failed) if bad]
-        self.notes = [f"On the upper edge: failed, {listed(upper)}." if upper else "",
-                      f"Not drawn: {listed(absent)}." if absent else "",
+        words = np.where(self.placed | ~np.isfinite(losses), words, "size unknown")
+        named = np.array([f"{name} ({word})" for name, word in zip(self.names, words)])
+        self.notes = [style.listed("On the upper edge: failed, ", named[self.failed]),
+                      style.listed("Not drawn: ", named[~self.placed]),
                       "On the lower edge: losses of 0 or below." if floor.any() else ""]
 
     def scatter(self, which: Any, **marks: Any) -> None:
         """Draw some of the points; also those on an edge whole."""
         which = np.flatnonzero(which & self.placed)
         if which.size:
-            points = self.axes.scatter(self.x[which], self.y[which], clip_on=False, **marks)
-            style.hover(points, [self.hovers[i] for i in which])
+            many = self.placed.sum() > MOST_MARKS and which.size > MOST_NAMES
+            points = self.axes.scatter(self.x[which], self.y[which], clip_on=False, rasterized=many, **marks)
+            if not many:
+                style.hover(points, [self.hovers[i] for i in which])
 
     def write_names(self, first: Any, stairs: Any = ()) -> None:
         """Write the names, those of the points `first` before the others."""
         order = np.concatenate([np.flatnonzero(self.placed & first), np.flatnonzero(self.placed & ~first)])
         names = [self.names[i] for i in order[:MOST_NAMES]]
         kept = int(np.sum(self.placed & first))
-        self.axes.add_artist(style.Names(self.axes, self.x[order], self.y[order], names, stairs, kept))
+        style.Names(self.axes, self.x[order], self.y[order], names, stairs, kept)
         if len(order) > MOST_NAMES:
             self.notes.append(f"{MOST_NAMES} of {len(order)} points are named.")
         if len(order) > style.Names.CROWD:
@@ -81,12 +80,7 @@ class Cloud:
 
     def note(self) -> str:
         """Return the note for the caption."""
-        return " ".join(note for note in self.notes if note)
-
-
-def listed(texts: list[str], most: int = 6) -> str:
-    """Return the first texts, and the number of the others."""
-    return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
+        return " ".join(filter(None, self.notes))
 
 
 def draw_front(cloud: Cloud, front: Any, safe: Any, words: tuple[str, str, str]) -> str:
@@ -114,17 +108,13 @@ def draw_front(cloud: Cloud, front: Any, safe: Any, words: tuple[str, str, str])
     return cloud.note()
 
 
-def _words(result: Result) -> Any:
-    words = result.column("status")
-    return ["ok"] * len(result.pipelines) if words is None else words
-
-
 @kind("pareto", "loss against bytes of the operator, with the Pareto front",
       ("results/pipeline", "results/status", "results/operator_bytes"), _RUN)
 def pareto(result: Result, axes: Any) -> str:
     """Draw the loss of every pipeline against the bytes of its operator."""
     megabytes = 1e-6 * result["results/operator_bytes"]
-    cloud = Cloud(axes, megabytes, result.losses, result.pipelines, _words(result), _MEGABYTES, result.loss_label)
+    cloud = Cloud(axes, megabytes, result.losses, result.pipelines, result["results/status"],
+                  "Operator as stored [MB]", result.loss_label)
     return draw_front(cloud, result.front, result.eligible, ("Pareto front", "others", "failed, unsafe or invalid"))
 
 
@@ -147,8 +137,8 @@ def loss_against_bits(result: Result, axes: Any) -> str:
     """Draw the loss of every pipeline against the bits of a stored value, by family of codecs."""
     ratios, families = result["results/compression_ratio"], _families(result)
     bits = 32 / np.where(ratios > 0, ratios, np.nan)
-    cloud = Cloud(axes, bits, result.losses, result.pipelines, _words(result), "Bits per value of the operator [bit]",
-                  result.loss_label)
+    cloud = Cloud(axes, bits, result.losses, result.pipelines, result["results/status"],
+                  "Bits per value of the operator [bit]", result.loss_label)
     bad, handles = ~result.eligible, []
     for f, family in enumerate(dict.fromkeys(families)):
         colour, marker = style.COLOURS[f % 7], style.MARKERS[f % 7]
@@ -197,7 +187,7 @@ def draws(result: Result, axes: Any) -> str:
     room = 0.35 * style.panel_cm(axes)
     axes.set_yticks(y, [style.shorten(result.pipelines[p], room) for p in rows])
     axes.set(ylim=(len(rows) - 0.4, -0.6), xlabel=result.loss_label)
-    axes.grid(axis="x", color="#e0e0e0", linewidth=0.4)
+    axes.grid(axis="x")
     for row, (bad, count) in enumerate(zip(failed, drawn)):
         axes.text(1.02, row, f"{bad:.0f} of {count:.0f}", transform=place, va="center", fontsize=style.SMALL + 1)
     axes.text(1.02, 1.0, "failed", transform=axes.transAxes, va="bottom", fontsize=style.SMALL + 1)
@@ -238,20 +228,18 @@ def spectrum(result: Result, axes: Any) -> str:
             "rounding error." + (f" {below} eigenvalues of 0 or below are not drawn." if below else ""))
 
 
-def grid_of(count: int, width_cm: float, least_cm: float) -> tuple[int, int]:
-    """Return rows and columns of panels that are at least `least_cm` wide, and at most 4 columns."""
-    columns = min(count, 4, max(1, int(width_cm / least_cm)))
-    return -(-count // columns), columns
-
-
 def _maps(result: Result) -> dict[int, np.ndarray]:
     maps = {p: f"tiles/variant_{p}" for p in range(len(result.pipelines))}
     return {p: result[path] for p, path in maps.items() if path in result}
 
 
+def _tile_columns(count: int, width: float) -> int:
+    return min(count, 4, max(1, int(width / 4.1)))
+
+
 def _tiles_height(result: Result, width: float) -> float:
-    rows, columns = grid_of(len(list(_maps(result))[:MOST_PANELS]) or 1, width, 4.1)
-    return rows * (min((width - 1.2) / columns, 6.5) + 0.15) + 1.3
+    count = len(list(_maps(result))[:MOST_PANELS]) or 1
+    return style.rows_cm(width, count, _tile_columns(count, width), most_cm=6.5) + 1.3
 
 
 @kind("tiles", "variant of each tile of the factorization, by pipeline with a policy",
@@ -268,31 +256,20 @@ def tiles(result: Result, axes: Any) -> str:
     ranks = np.full(len(variants), np.nan)
     ranks[used] = np.arange(len(used))
     colours = [matplotlib.colormaps[style.MAP](v / max(len(used) - 1, 1)) for v in range(len(used))]
-    rows, columns = grid_of(len(shown), style.page_cm(axes), 4.1)
-    key, *_ = (top := style.split(axes, 2, 1, height_ratios=[0.01, 1]))[0]
-    panels = style.split(top[1, 0], rows, columns, sharex=True, sharey=True)
-    room = style.panel_cm(panels[0, 0])
-    for panel, p in zip(panels.flat, shown):
+    columns = _tile_columns(len(shown), style.page_cm(axes))
+    rest = style.legend_row(axes, [Patch(color=colour, label=variants[v]) for v, colour in zip(used, colours)])
+    panels = style.panels(rest, len(shown), columns, ("Tile column", "Tile row"))
+    room = style.panel_cm(panels[0])
+    for panel, p in zip(panels, shown):
         codes = np.where(lower & np.isfinite(maps[p]), maps[p], -1).astype(int)
         places = np.arange(len(codes))
         panel.imshow(np.ma.masked_invalid(np.where(codes < 0, np.nan, ranks[codes])), vmin=-0.5, vmax=len(used) - 0.5,
                      cmap=ListedColormap(colours), interpolation="none",
                      extent=(-0.5, places[-1] + 0.5, places[-1] + 0.5, -0.5))
         panel.set_title(style.shorten(result.pipelines[p], room), pad=3)
-        panel.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        panel.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    for panel in panels.flat[len(shown):]:
-        panel.set_axis_off()
-    for panel in panels[:, 0]:
-        panel.set_ylabel("Tile row")
-    for panel in panels.flat[max(0, len(shown) - columns):len(shown)]:
-        panel.set_xlabel("Tile column")
-        panel.tick_params(labelbottom=True)
-    key.set_axis_off()
-    style.legend(key, [Patch(color=colour, label=variants[v]) for v, colour in zip(used, colours)], loc="lower left",
-                 bbox_to_anchor=(0, 0))
-    return ("Variant of the products into each tile of the lower triangle; uniform pipelines are not drawn."
-            + (f" Not drawn either: {listed(omitted)}." if omitted else ""))
+        panel.locator_params(nbins=5, integer=True)
+    return ("Variant of the products into each tile of the lower triangle; uniform pipelines are not drawn. "
+            + style.listed("Not drawn either: ", omitted)).strip()
 
 
 @kind("latency", "histogram of a loop's latencies, its deadline and its worst steps",

@@ -7,15 +7,16 @@ import os
 import re
 import tempfile
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
-from xml.sax.saxutils import escape
 
 import matplotlib
 import numpy as np
 from matplotlib.artist import Artist
-from matplotlib.backends import backend_pgf
+from matplotlib.backends import backend_svg
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.gridspec import GridSpecFromSubplotSpec
@@ -51,17 +52,22 @@ def context() -> Any:
         "axes.linewidth": 0.6, "lines.linewidth": 1.1, "lines.markersize": 4, "legend.frameon": False,
         "axes.prop_cycle": matplotlib.cycler(color=COLOURS), "image.cmap": MAP, "svg.hashsalt": "bitbudget",
         "svg.fonttype": "none", "pdf.fonttype": 42, "savefig.dpi": 300, "axes.grid": False,
+        "grid.color": "#e0e0e0", "grid.linewidth": 0.4, "axes.axisbelow": True, "axes.labelpad": 2,
         "text.parse_math": False, "hatch.linewidth": 0.5, "axes.formatter.useoffset": False,
     })
 
 
 class Picture(Figure):
-    """A figure that notebooks show."""
+    """A figure that notebooks show, and whose later drawings have the style too."""
+
+    def draw(self, renderer: Any) -> None:
+        """Draw the figure."""
+        with context():
+            super().draw(renderer)
 
     def _repr_png_(self) -> bytes:
         content = io.BytesIO()
-        with context():
-            self.savefig(content, format="png", dpi=150)
+        self.savefig(content, format="png", dpi=150)
         return content.getvalue()
 
 
@@ -95,6 +101,31 @@ def split(axes: Any, rows: int, columns: int, **grid: Any) -> np.ndarray:
     return place.subgridspec(rows, columns, **grid).subplots(squeeze=False, **shares)
 
 
+def panels(axes: Any, count: int, columns: int, labels: tuple[str, str], **grid: Any) -> np.ndarray:
+    """Replace axes by `count` panels in rows of `columns`, with the labels of x and y on the outer ones.
+
+    Returns
+    -------
+    ndarray of Axes
+        The last row is filled by empty places without an axis.
+    """
+    found = split(axes, -(-count // columns), columns, **grid).reshape(-1)
+    for i, panel in enumerate(found):
+        lowest, first = i + columns >= count, i % columns == 0
+        panel.set(xlabel=labels[0] if lowest else "", ylabel=labels[1] if first else "")
+        panel.tick_params(labelbottom=lowest, labelleft=first)
+        if i >= count:
+            panel.set_axis_off()
+    return found
+
+
+def notes(result: Result, note: str | None) -> str:
+    """Return the note of a picture, with that of a partial result."""
+    partial = result.attrs.get("status") == "partial"
+    reason = result.attrs.get("status_reason", "some planned points were not run")
+    return " ".join(part for part in (note, f"Partial result: {reason}." if partial else "") if part)
+
+
 def caption(fig: Figure, result: Result, note: str | None = None) -> float:
     """Write the note and a line with title, program, date and digest below the picture.
 
@@ -103,15 +134,12 @@ def caption(fig: Figure, result: Result, note: str | None = None) -> float:
     float
         Height of the caption in cm.
     """
-    attrs = result.attrs
-    date = result.attribute("provenance", "start_utc")[:10]
-    digest = attrs.get("results_digest", "")[:8]
-    line = ", ".join(part for part in (attrs.get("title", ""), attrs.get("source", ""), date,
-                                       f"results\u00a0{digest}" if digest else "") if part)
-    partial = attrs.get("status") == "partial" and attrs.get("status_reason", "some planned points were not run")
-    notes = " ".join(part for part in (note, f"Partial result: {partial}." if partial else "") if part)
+    attrs, digest = result.attrs, result.attrs.get("results_digest", "")[:8]
+    line = ", ".join(filter(None, (attrs.get("title"), attrs.get("source"),
+                                   result.attribute("provenance", "start_utc")[:10],
+                                   digest and f"results\u00a0{digest}")))
     width = max(20, int(fig.get_figwidth() * 72 / (0.58 * SMALL)))
-    lines = [*textwrap.wrap(notes, width), *textwrap.wrap(line, width)]
+    lines = [*textwrap.wrap(notes(result, note), width), *textwrap.wrap(line, width)]
     grids = [axes.get_gridspec() for axes in fig.axes if hasattr(axes, "get_gridspec")]
     if any(isinstance(grid, GridSpecFromSubplotSpec) for grid in grids):
         lines.insert(0, "")  # the layout leaves no space below nested grids
@@ -177,7 +205,8 @@ def panel_cm(axes: Any) -> float:
 
 def page_cm(axes: Any) -> float:
     """Return the width of the page if axes are its only ones, else the width of their place."""
-    return axes.figure.get_figwidth() / CM if len(axes.figure.axes) == 1 else panel_cm(axes) / 0.9
+    fig = axes.figure
+    return fig.bbox.width / fig.dpi / CM if len(fig.axes) == 1 else panel_cm(axes) / 0.9
 
 
 def legend(axes: Any, handles: Any, width_cm: float | None = None, **place: Any) -> Any:
@@ -281,10 +310,15 @@ class Names(Artist):
                              for r in radii for a in self._DIRECTIONS])
             boxes = np.hstack([(x, y) + away - size / 2, (x, y) + away + size / 2])
             taken = _shared(boxes, placed) + size.prod() - _shared(boxes, page[None])
-            cost = _shared(boxes, np.delete(clear, own, 0)) + 1e3 * np.maximum(taken - 1e-6 * size.prod(), 0)
+            low, high = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
+            near = (clear[:, :2] < high).all(axis=1) & (clear[:, 2:] > low).all(axis=1)
+            near[own] = False
+            cost = _shared(boxes, clear[near]) + 1e3 * np.maximum(taken - 1e-6 * size.prod(), 0)
             best = int(np.argmin(cost))
-            if taken[best] > 1e-6 * size.prod() or (crowded and own >= self._kept and cost[best] > 1e-6 * size.prod()):
+            covers = cost[best] > 1e-6 * size.prod()
+            if taken[best] > 1e-6 * size.prod() or (crowded and own >= self._kept and covers):
                 continue
+            text.set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5} if covers else None)
             placed = np.vstack([placed, boxes[best]])
             if radii[best // 16] > 9:
                 low, high = boxes[best, :2], boxes[best, 2:]
@@ -298,22 +332,39 @@ class Names(Artist):
 
 def _shared(boxes: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Areas that boxes [n][4] share with other boxes, summed over these."""
-    low = np.maximum(boxes[:, None, :2], others[None, :, :2])
-    high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
-    return np.clip(high - low, 0, None).prod(axis=2).sum(axis=1)
+    x, y = (np.minimum.outer(boxes[:, i + 2], others[:, i + 2]) - np.maximum.outer(boxes[:, i], others[:, i])
+            for i in (0, 1))
+    return np.einsum("ij,ij->i", np.maximum(x, 0), np.maximum(y, 0))
+
+
+def rows_cm(width_cm: float, count: int, columns: int, ratio: float = 1.0, most_cm: float = 100.0) -> float:
+    """Return the height of `count` panels with titles in rows of `columns`, below a width for their labels.
+
+    `ratio` is that of height and width of a panel, `most_cm` its largest width.
+    """
+    return (min((width_cm - 1.4) / columns, most_cm) * ratio + 0.5) * -(-count // columns)
+
+
+def listed(words: str, names: Any, most: int = 6) -> str:
+    """Return a note with the first names, and the number of the others; nothing without names."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{words}{', '.join(names[:most])}{more}." if len(names) else ""
 
 
 def compress(axes: Any) -> None:
     """Move panels of fixed aspect together, if the axes are the only ones of a figure with constrained layout."""
     if len(axes.figure.axes) == 1 and axes.figure.get_constrained_layout():
-        axes.figure.set_layout_engine("compressed", w_pad=0.05, h_pad=0.05)
+        axes.figure.figure.set_layout_engine("compressed", w_pad=0.05, h_pad=0.05)
 
 
-def scale_bar(image_: Any, axes: Any, words: str, **place: Any) -> Any:
-    """Add a colour bar, by default right of axes, and return it."""
-    bar = image_.figure.colorbar(image_, ax=axes, **{"aspect": 25, "pad": 0.02, **place})
-    bar.set_label(words)
+def scale_bar(colours: Any, axes: Any, words: str, **place: Any) -> Any:
+    """Add the colour bar of a map, by default right of axes or of a list of axes, and return it."""
+    bar = np.ravel(axes)[0].figure.colorbar(colours, ax=axes, **{"aspect": 25, "pad": 0.02, **place})
+    bar.set_label(words, labelpad=1 if "location" in place else 4)
     bar.outline.set_linewidth(0.6)
+    if isinstance(colours.norm, LogNorm):
+        axis = bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis
+        log_ticks(axis, colours.norm.vmin, colours.norm.vmax)
     return bar
 
 
@@ -361,53 +412,52 @@ def hover(artist: Any, texts: str | list[str]) -> None:
     hovers[artist.get_gid()] = texts
 
 
-def _titled(group: str, texts: list[str]) -> str:
-    """Insert texts into the elements of an SVG group; elements in <defs> are shapes of marks."""
-    rest = iter(texts)
+class _Titled(backend_svg.RendererSVG):
+    """Writes hover texts as titles of groups, of the marks or cells in a group, and of images."""
 
-    def insert(found: re.Match) -> str:
-        text = next(rest, None)
-        return found[0] if text is None else f"<{found[1]}><title>{escape(text)}</title></{found[1].split()[0]}>"
+    hovers: dict[str, str | list[str]] = {}
 
-    parts = re.split(r"(<defs>.*?</defs>)", group, flags=re.DOTALL)
-    element = r"<((?:use|path)\s[^>]*)/>"
-    return "".join(part if part.startswith("<defs>") else re.sub(element, insert, part) for part in parts)
+    def __init__(self, *page: Any, **settings: Any) -> None:
+        super().__init__(*page, **settings)
+        self._rest: Iterator[str] = iter(())
+        self._write, self.writer.element = self.writer.element, self._element
+
+    def open_group(self, s: str, gid: str | None = None) -> None:
+        super().open_group(s, gid)
+        words = self.hovers.get(gid, [])
+        if isinstance(words, str):
+            self._write("title", words)
+        self._rest = iter(()) if isinstance(words, str) else iter(words)
+
+    def _element(self, tag: str, text: str | None = None, attrib: Any = (), **extra: str) -> None:
+        attrib = {**dict(attrib), **extra}
+        words = self.hovers.get(attrib.get("id")) if tag == "image" else None
+        if tag in ("use", "path") and "id" not in attrib:  # paths with an identifier are shapes of marks
+            words = next(self._rest, None)
+        if words is None:
+            self._write(tag, text, attrib)
+        else:
+            self.writer.start(tag, attrib)
+            self._write("title", words)
+            self.writer.end()
 
 
 def svg(fig: Figure) -> str:
     """Return a figure as SVG text, equal for equal figures, with its hover texts."""
-    text = io.StringIO()
-    with context():
-        fig.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    page = text.getvalue()
-    for gid, words in getattr(fig, "_hovers", {}).items():
-        opening = page.find(f'<g id="{gid}">')
-        if opening < 0:  # an image has no group of its own
-            picture = re.compile(rf'<image\b[^>]*\bid="{gid}"[^>]*/>')
-            title = f"<g><title>{escape(words)}</title>" if isinstance(words, str) else "<g>"
-            page = picture.sub(lambda found, title=title: f"{title}{found[0]}</g>", page, count=1)
-            continue
-        start = opening + len(f'<g id="{gid}">')
-        depth, end = 1, start
-        for found in re.compile(r"<(/?)g\b").finditer(page, start):
-            depth, end = depth + (-1 if found[1] else 1), found.start()
-            if depth == 0:
-                break
-        group = page[start:end]
-        group = f"<title>{escape(words)}</title>{group}" if isinstance(words, str) else _titled(group, words)
-        page = page[:start] + group + page[end:]
-    return page
+    text, renderer = io.StringIO(), type("Titled", (_Titled,), {"hovers": getattr(fig, "_hovers", {})})
+    with context(), mock.patch.object(backend_svg, "RendererSVG", renderer):
+        fig.savefig(text, format="svg", dpi=200, metadata={"Date": None, "Creator": None})
+    return text.getvalue()
 
 
-def finish(fig: Figure, before: list[Any]) -> None:
-    """Fix the style of new axes: texts are literal, and ticks of later drawings are as these."""
-    for axes in fig.axes:
-        if axes not in before:
-            for axis in (axes.xaxis, axes.yaxis):
-                axis.get_major_ticks()
-                axis.get_minor_ticks()
-            for text in axes.findobj(Text):
-                text.set_parse_math(False)
+def finish(axes_: list[Any]) -> None:
+    """Fix the style of axes in a figure of the user: texts are literal, and ticks of later drawings are as these."""
+    for axes in axes_:
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.get_major_ticks()
+            axis.get_minor_ticks()
+        for text in axes.findobj(Text):
+            text.set_parse_math(False)
 
 
 _DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
@@ -423,6 +473,7 @@ def latex(text: str) -> str:
 
 def _save_pgf(fig: Figure, path: Path) -> None:
     """Write a picture as LaTeX; matplotlib would take parts of names as commands."""
+    from matplotlib.backends import backend_pgf  # slow to import
 
     class Literal(backend_pgf.RendererPgf):
         def draw_text(self, gc: Any, x: float, y: float, s: str, *rest: Any, **more: Any) -> None:
@@ -443,16 +494,17 @@ def check_output(path: str | os.PathLike[str]) -> str:
     return ending
 
 
-def parse_size(text: str) -> tuple[float, float | None]:
-    """Parse "17x12" or "8.5": width and height in cm."""
-    found = re.fullmatch(r"([0-9.]+)(?:x([0-9.]+))?", text)
+def parse_size(size: Any) -> tuple[float, float | None]:
+    """Return width and height in cm of 8.5, "8.5", "17x12", (17, 12) or (17, None)."""
     try:
-        sizes = [float(part) for part in found.groups() if part] if found else []
-    except ValueError:
-        sizes = []
-    if not sizes or not all(LEAST_CM <= size <= MOST_CM for size in sizes):
-        raise UsageError(f"--size {text}, expected WIDTHxHEIGHT or WIDTH in cm, from {LEAST_CM:g} to {MOST_CM:g} each")
-    return sizes[0], sizes[1] if len(sizes) > 1 else None
+        parts = size.split("x") if isinstance(size, str) else list(np.ravel(np.array(size, object)))
+        width, height = (part and float(part) for part in (parts if len(parts) > 1 else [*parts, None]))
+        valid = all(LEAST_CM <= part <= MOST_CM for part in (width, width if height is None else height))
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise UsageError(f"--size {size}, expected WIDTHxHEIGHT or WIDTH in cm, from {LEAST_CM:g} to {MOST_CM:g} each")
+    return width, height
 
 
 def save(fig: Figure, path: str | os.PathLike[str], force: bool = False) -> None:

@@ -2,7 +2,7 @@
 """Pictures of sweeps: choices, and losses over swept keys."""
 from __future__ import annotations
 
-import difflib
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,8 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.transforms import ScaledTranslation
 
 from ..errors import FileError, UsageError
-from ..result import LOSSES, Result, pareto
-from . import kind, style
+from ..result import Result
+from . import kind, near, style
 from .pipelines import Cloud, draw_front
 
 _REMEDY = "a file of 'bitbudget sweep', or of 'sweep collect'"
@@ -59,15 +59,22 @@ def _key(result: Result, name: str, axes: list[str], shape: tuple[int, ...]) -> 
         raise FileError(f"{result.path}: key {name} has axis {along}, expected an axis of /results/point_number")
     point = np.indices(shape)[axes.index(along)].reshape(-1)
     text = numbers.dtype.kind not in "fiu"
-    values = list(dict.fromkeys(map(str, numbers))) if text else list(np.unique(numbers))
-    places = np.array([values.index(str(value)) for value in numbers]) if text else np.searchsorted(values, numbers)
+    numbers = numbers.astype(str) if text else numbers
+    values, first, places = np.unique(numbers, return_index=True, return_inverse=True)
+    if text:  # in order of appearance, the last ones together
+        order = np.argsort(first)
+        places = np.argsort(order)[places]
+        values = values[order]
+        if len(values) > MOST_VALUES:
+            places = np.minimum(places, MOST_VALUES - 1)
+            values = [*values[:MOST_VALUES - 1], f"{len(values) - MOST_VALUES + 1} others"]
     ranges = not text and len(values) > MOST_VALUES
     if ranges:
         low, step = values[0], (values[-1] - values[0]) / _RANGES
         places = np.minimum((numbers - low) // step, _RANGES - 1).astype(int)
         values = list(low + (np.arange(_RANGES) + 0.5) * step)
     unit = "" if text else result.attribute(name, "units", "1")
-    return Key(name, result.attribute(name, "key"), unit, values, places[point], ranges)
+    return Key(name, result.attribute(name, "key"), unit, list(values), places[point], ranges)
 
 
 def keys(result: Result) -> list[Key]:
@@ -87,21 +94,6 @@ def table(result: Result, name: str) -> np.ndarray | None:
     if values.size != points * (pipelines if paired else 1):
         return None
     return np.broadcast_to(values.reshape(points, -1), (points, pipelines))
-
-
-def _losses(result: Result) -> np.ndarray:
-    """Largest loss [points][pipelines], with draws that of the worst draw."""
-    names = LOSSES.get(result.experiment, ((), ""))[0]
-    tables = [table for table in (table(result, name) for name in names) if table is not None]
-    shape = result["results/point_number"].size, len(result.pipelines)
-    plain = np.max(tables, axis=0) if tables else np.full(shape, np.nan)
-    draws, worst = table(result, "draws"), table(result, "loss_worst")
-    return plain if draws is None or worst is None else np.where(draws > 1, worst, plain)
-
-
-def _near(word: str, words: list[str]) -> str:
-    near = difflib.get_close_matches(word, words, 1)
-    return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 class Plane:
@@ -139,7 +131,7 @@ class Plane:
     def _find(self, option: str, name: str) -> Key:
         found = next((key for key in self._keys if name in (key.name, key.path)), None)
         if found is None:
-            raise UsageError(f"--{option} {name}: not a swept key{_near(name, [key.name for key in self._keys])}")
+            raise UsageError(f"--{option} {name}: not a swept key{near(name, [key.name for key in self._keys])}")
         return found
 
     def _owner(self, key: Key | None) -> int | None:
@@ -157,7 +149,7 @@ class Plane:
         result, names = self._result, self._result.pipelines
         if name is not None:
             if name not in names:
-                raise UsageError(f"--pipeline {name}: not a pipeline of this file{_near(name, names)}")
+                raise UsageError(f"--pipeline {name}: not a pipeline of this file{near(name, names)}")
             if self.y is None:
                 raise UsageError("--pipeline selects one pipeline, but each has a row; add --y KEY or remove "
                                  "--pipeline")
@@ -173,7 +165,7 @@ class Plane:
 
     def _fill(self, value: str) -> None:
         result = self._result
-        numbers = _losses(result) if value == "loss" else table(result, value)
+        numbers = result.largest_loss(functools.partial(table, result)) if value == "loss" else table(result, value)
         if numbers is None or numbers.dtype.kind not in "fiu":
             raise UsageError(f"--value {value}: use 'loss' or a numeric dataset of /results whose axes are only the "
                              "sweep's and pipelines")
@@ -227,17 +219,14 @@ def choices(result: Result, axes: Any) -> str:
     """Draw the worst loss of every choice against the median of its bytes."""
     who, how, failed, loss, size = (result[f"statistics/{name}"] for name in
                                     ("choice_pipeline", "setting", "points_failed", "loss_most", "operator_bytes"))
-    path = "statistics/points_without_loss"
-    unknown = result[path] if path in result else np.zeros(len(who))
     safe, known = failed == 0, np.isfinite(loss)
     words = np.where(safe, np.where(known, "ok", "loss unknown"),
                      np.where(known, "failed at some conditions", "failed at all conditions"))
     names = [f"{name}, {setting}" if setting else str(name) for name, setting in zip(who, how)]
-    front = pareto(np.where(known, loss, np.inf), np.where(np.isnan(size), np.inf, size), safe & known & (unknown == 0))
     label = result.loss_label
     label = label if label.startswith("Strehl") else label[0].lower() + label[1:]
     cloud = Cloud(axes, 1e-6 * size, loss, names, words, "Operator as stored [MB]", f"Worst {label}")
-    return " ".join((draw_front(cloud, front, safe & known, ("safe, Pareto front", "safe", "failed somewhere")),
+    return " ".join((draw_front(cloud, result.front, safe & known, ("safe, Pareto front", "safe", "failed somewhere")),
                      "Worst loss over the conditions where a choice succeeded, median of its bytes; safe: succeeded at "
                      "every condition.")).strip()
 
@@ -254,12 +243,25 @@ def _heatmap_height(result: Result, width: float, **options: str) -> float:
     return max(0.62 * width, 0.3 * len(plane.rows) + 2 if plane.y is None else 0)
 
 
-@kind("heatmap", "a pipeline's loss over two swept keys; --x, --y, --pipeline, --value",
-      ("results/point_number", "results/status", "statistics/choice_pipeline"), _REMEDY,
-      options=("x", "y", "pipeline", "value"), of_sweeps=True, height=_heatmap_height)
-def heatmap(result: Result, axes: Any, **options: str) -> str:
-    """Draw a cell for each pair of values of two keys."""
-    plane = Plane(result, **options)
+@kind("heatmap", "a pipeline's loss over two swept keys",
+      ("results/point_number", "results/status", "statistics/choice_pipeline"), _REMEDY, of_sweeps=True,
+      height=_heatmap_height)
+def heatmap(result: Result, axes: Any, x: str | None = None, y: str | None = None, pipeline: str | None = None,
+            value: str | None = None) -> str:
+    """Draw a cell for each pair of values of two keys.
+
+    Parameters
+    ----------
+    x, y : str, optional
+        Swept keys, by name or path; `y` may be "pipeline": a row for each pipeline. The default of
+        `x` is the condition with most values, then keys of pipelines; that of `y` the next key.
+    pipeline : str, optional
+        Pipeline that is drawn; the default is the owner of a key that is drawn, else the safe choice
+        of fewest bytes with a loss.
+    value : str, optional
+        "loss", the default, or a dataset of numbers in /results.
+    """
+    plane = Plane(result, x, y, pipeline, value)
     rows, columns = plane.worst.shape
     room = 0.3 * style.panel_cm(axes)
     known = np.isfinite(plane.low)
@@ -282,10 +284,7 @@ def heatmap(result: Result, axes: Any, **options: str) -> str:
     _ticks(axes.yaxis, names, height / 0.32)
     axes.set(xlabel=style.label(plane.x.name, plane.x.unit), ylabel=plane.y_label)
     if known:
-        scale = axes.figure.colorbar(mesh, ax=axes, pad=0.02, fraction=0.06, aspect=25)
-        scale.set_label(plane.name)
-        if plane.logarithmic:
-            style.log_ticks(scale.ax.yaxis, plane.low, plane.high)
+        style.scale_bar(mesh, axes, plane.name, fraction=0.06)
     entries = (((plane.fails > 0) & ~lost, "white", "/////", "failed at some points"),
                (lost, _FAILED, "/////", "failed at all points"), (plane.runs == 0, "white", None, "not run"))
     present = [Patch(facecolor=face, edgecolor="#303030", hatch=hatch, linewidth=0.4, label=words)
@@ -310,16 +309,28 @@ def _write_cells(axes: Any, plane: Plane, norm: Any, width: float, height: float
 
 
 @kind("lines", "a pipeline's loss along a swept key, a line for each value of another",
-      ("results/point_number", "results/status", "statistics/choice_pipeline"), _REMEDY,
-      options=("x", "y", "pipeline", "value"), of_sweeps=True)
-def lines(result: Result, axes: Any, **options: str) -> str:
-    """Draw a line for each value of a key, or each pipeline, along another key."""
-    plane = Plane(result, **options)
+      ("results/point_number", "results/status", "statistics/choice_pipeline"), _REMEDY, of_sweeps=True)
+def lines(result: Result, axes: Any, x: str | None = None, y: str | None = None, pipeline: str | None = None,
+          value: str | None = None) -> str:
+    """Draw a line for each value of a key, or each pipeline, along another key.
+
+    Parameters
+    ----------
+    x, y : str, optional
+        Swept keys, by name or path; `y` may be "pipeline": a line for each pipeline. The default of
+        `x` is the condition with most values, then keys of pipelines; that of `y` the next key.
+    pipeline : str, optional
+        Pipeline that is drawn; the default is the owner of a key that is drawn, else the safe choice
+        of fewest bytes with a loss.
+    value : str, optional
+        "loss", the default, or a dataset of numbers in /results.
+    """
+    plane = Plane(result, x, y, pipeline, value)
     count = min(len(plane.rows), len(_MARKERS))
     drawn = [line * (len(plane.rows) - 1) // max(count - 1, 1) for line in range(count)]
     text = isinstance(plane.x.values[0], str)
-    x, y = np.arange(len(plane.x.values)) if text else np.array(plane.x.values, float), plane.worst[drawn]
-    floor, failed = bool((y <= 0).any()) and plane.logarithmic, plane.fails[drawn] > 0
+    places, worst = np.arange(len(plane.x.values)) if text else np.array(plane.x.values, float), plane.worst[drawn]
+    floor, failed = bool((worst <= 0).any()) and plane.logarithmic, plane.fails[drawn] > 0
     if plane.logarithmic:
         low, high = style.log_range(plane.worst)
         style.log_axis(axes, "y", low / (2 if floor or failed.any() else 1), high)
@@ -330,25 +341,25 @@ def lines(result: Result, axes: Any, **options: str) -> str:
         axes.set(ylim=(0, 1), yticks=[])
     low, name = axes.get_ylim()[0], "" if plane.y is None else f"{plane.y_label} "
     for line, row in enumerate(drawn):
-        colour, values = style.COLOURS[line % 7], np.maximum(y[line], low) if plane.logarithmic else y[line]
+        colour, values = style.COLOURS[line % 7], np.maximum(worst[line], low) if plane.logarithmic else worst[line]
         label = f"{name if line == 0 else ''}{plane.rows[row]}"
-        axes.plot(x, values, color=colour, marker=_MARKERS[line], label=label, clip_on=not floor, zorder=3,
+        axes.plot(places, values, color=colour, marker=_MARKERS[line], label=label, clip_on=not floor, zorder=3,
                   dashes=((None, None), (4, 1.6), (1.2, 1.2), (6, 1.5, 1.2, 1.5))[line % 4])
         # Crosses of several lines at one value are above each other.
         for column in np.flatnonzero(failed[line]):
             lift = ScaledTranslation(0, (4 + 6 * failed[:line, column].sum()) / 72, axes.figure.dpi_scale_trans)
-            cross, = axes.plot(x[column], low, "x", color=colour, markersize=5, markeredgewidth=1.4, zorder=6,
+            cross, = axes.plot(places[column], low, "x", color=colour, markersize=5, markeredgewidth=1.4, zorder=6,
                                transform=axes.transData + lift)
             style.hover(cross, plane.hover(row, column))
-    if not text and x[0] > 0 and x[-1] > 50 * x[0]:
-        style.log_axis(axes, "x", x[0] / (x[-1] / x[0]) ** 0.04, x[-1] * (x[-1] / x[0]) ** 0.04)
+    first, last = places[0], places[-1]
+    if not text and first > 0 and last > 50 * first:
+        style.log_axis(axes, "x", first / (last / first) ** 0.04, last * (last / first) ** 0.04)
     else:
-        margin = 0.04 * (x[-1] - x[0])
-        axes.set_xlim(x[0] - margin, x[-1] + margin)
+        axes.set_xlim(first - 0.04 * (last - first), last + 0.04 * (last - first))
     if text:
         _ticks(axes.xaxis, plane.x.labels, style.panel_cm(axes) / (max(map(style.text_cm, plane.x.labels)) + 0.2))
     axes.set(xlabel=style.label(plane.x.name, plane.x.unit), ylabel=plane.name)
-    axes.grid(color="#e0e0e0", linewidth=0.4)
+    axes.grid()
     style.legend(axes, [line for line in axes.lines if not line.get_label().startswith("_")])
     rows = "pipelines" if plane.y is None else f"values of {plane.y.name}"
     return " ".join(plane.notes()

@@ -130,13 +130,6 @@ def _arrows(axes: Any, view: _View, title: str, vectors: np.ndarray, points: np.
     axes.locator_params(nbins=6, steps=[1, 2, 5, 10])
 
 
-def _label(panels: np.ndarray) -> None:
-    for i, axes in enumerate(panels.flat):
-        first = i % panels.shape[1] == 0
-        axes.set(xlabel="x [mm]", ylabel="y [mm]" if first else "")
-        axes.tick_params(labelleft=first)
-
-
 def _overlay_box(view: _View) -> np.ndarray:
     box = view.box(np.arange(len(view.fields)))
     return np.clip(box, -1.1 * view.radius, 1.1 * view.radius) if np.ptp(box, 0).min() > view.radius else box
@@ -149,6 +142,18 @@ def _arrange(box: np.ndarray, width_cm: float, most: int) -> tuple[int, float]:
     return columns, min(((width_cm - 1.5) / columns * ratio + 0.75) * most / columns + 1.2, max(width_cm, 16.0))
 
 
+def _draw(axes: Any, view: _View, box: np.ndarray, points: np.ndarray, drawn: list[tuple[str, Any, str]],
+          most: int, more: int = 0) -> tuple[np.ndarray, int]:
+    """Draw vectors that are not None, each in a panel; return `more` further panels too, and the columns."""
+    drawn, page = [row for row in drawn if row[1] is not None], style.page_cm(axes)
+    columns = min(_arrange(box, page, most)[0], len(drawn) + more)
+    style.compress(axes)
+    panels = style.panels(axes, len(drawn) + more, columns, ("x [mm]", "y [mm]"), wspace=0.03)
+    for panel, (title, vectors, colour) in zip(panels, drawn):
+        _arrows(panel, view, title, vectors, points, box, colour, (page - 1.5) / columns)
+    return panels[:len(drawn) + more], columns
+
+
 @kind("overlay", "displacement over the wafer, and the error of the safe pipeline with the fewest bytes", _NEEDS,
       _REMEDY, height=lambda result, width_cm: _arrange(_overlay_box(_view(result)), width_cm, 2)[1])
 def overlay(result: Result, axes: Any) -> str:
@@ -156,21 +161,12 @@ def overlay(result: Result, axes: Any) -> str:
     view = _view(result)
     box = _overlay_box(view)
     error, note = _error(result, view)
-    page = style.page_cm(axes)
-    columns, _ = _arrange(box, page, 2)
-    style.compress(axes)
-    shape = (1, 1) if error is None else (2 // columns, columns)
-    panels = style.split(axes, *shape)
-    points = np.ones(len(view.points), bool)
-    _arrows(panels[0, 0], view, "Displacement", view.raw, points, box, style.BLUE, (page - 1.5) / columns)
-    if error is not None:
-        _arrows(panels[-1, -1], view, "Error", error, points, box, style.VERMILION, (page - 1.5) / columns)
-    _label(panels)
-    for panel in panels.flat:
-        panel.label_outer()
+    drawn = [("Displacement", view.raw, style.BLUE), ("Error", error, style.VERMILION)]
+    panels, columns = _draw(axes, view, box, np.ones(len(view.points), bool), drawn, 2)
     if np.ptp(box, 0).min() < 1.6 * view.radius:
-        corner = panels[0, 0].figure.dpi_scale_trans + ScaledTranslation(1, 1, panels[0, -1].transAxes)  # inches
-        _key_map(panels[0, -1].inset_axes([-0.36, 0.03, 0.36, 0.36], transform=corner), view, box)
+        right = panels[columns - 1]
+        corner = right.figure.dpi_scale_trans + ScaledTranslation(1, 1, right.transAxes)  # inches
+        _key_map(right.inset_axes([-0.36, 0.03, 0.36, 0.36], transform=corner), view, box)
     return f"Mean over the light steps of a point; scored fields only. {note}"
 
 
@@ -185,22 +181,14 @@ def field(result: Result, axes: Any) -> str:
     box = view.box(view.fields == chosen)
     mean = view.raw[points].mean(0)
     error, note = _error(result, view)
-    page = style.page_cm(axes)
-    columns, _ = _arrange(box, page, 4)
-    style.compress(axes)
-    panels = style.split(axes, 4 // columns, columns, wspace=0.03)
     drawn = [("Displacement", view.raw, style.BLUE), ("Minus its mean", view.raw - mean, style.GREEN),
              ("Error", error, style.VERMILION)]
-    cells = list(panels.flat)
-    for title, vectors, colour in drawn:
-        if vectors is not None:
-            _arrows(cells.pop(0), view, title, vectors, points, box, colour, (page - 1.5) / columns)
-    position = cells.pop(0)
-    _key_map(position, view, box)
-    position.set_title("Position", loc="left")
-    for rest in cells:
-        rest.remove()
-    _label(panels)
+    panels, columns = _draw(axes, view, box, points, drawn, 4, 1)
+    _key_map(panels[-1], view, box)
+    panels[-1].set_title("Position", loc="left")
+    above = panels[max(len(panels) - 1 - columns, 0)]  # its lower neighbour has no axis
+    above.set_xlabel("x [mm]")
+    above.tick_params(labelbottom=True)
     return (f"Exposure {chosen:.0f}, the field with the largest displacement. Its mean is {mean[0]:.4g} nm in x, "
             f"{mean[1]:.4g} nm in y, subtracted in the second panel. {note}")
 
@@ -236,10 +224,18 @@ def _rises(result: Result, exposure: str, step: int | None, shape: tuple[int, in
 
 @kind("heat", "temperature of the wafer in a light step of a scored exposure",
       ("temperature/x", "temperature/y", "view/wafer_radius_mm"),
-      "a wafer file of 'bitbudget run --dump inputs' of this version", options=("exposure", "step"),
+      "a wafer file of 'bitbudget run --dump inputs' of this version",
       height=lambda result, width_cm, **options: min(width_cm - 2.2, 12.0))
 def heat(result: Result, axes: Any, exposure: Any = None, step: int | None = None) -> str:
-    """Draw the temperature rise of the wafer in a light step, the last one by default."""
+    """Draw the temperature rise of the wafer in a light step of an exposure.
+
+    Parameters
+    ----------
+    exposure : int or str, optional
+        Number of a scored exposure; the default is the last one.
+    step : int, optional
+        Light step from 1 on; the default is the last one.
+    """
     x, y, radius = result["temperature/x"], result["temperature/y"], result.single("view/wafer_radius_mm")
     number = _exposure(result, exposure)
     rises, name = _rises(result, number, step, (len(y), len(x)))
@@ -270,7 +266,7 @@ def probes(result: Result, axes: Any) -> str | None:
                            label=name.removesuffix("_k"))
         style.hover(lines[-1], f"{name}: {result.attribute(f'probes/{name}', 'long_name')}")
     style.legend(axes, lines)
-    axes.grid(color="#d8d8d8", lw=0.5)
+    axes.grid()
     axes.set(xlim=(time[0], time[-1] if time[-1] > time[0] else time[0] + 1), ylabel="Temperature rise [K]",
              xlabel="Time since the first wafer was clamped [s]")
     more = len(names) - len(lines)
