@@ -47,11 +47,25 @@ def describe(name, item, level):
     return text
 
 
+def pictures():
+    """The kinds of pictures: the parameters of all, then name, content and options of each."""
+    methods = [kind.method() for kind in importlib.import_module("bitbudget.plot").kinds()]
+    shared, text = "", ""
+    for method in methods:
+        meaning, _, rest = markdown(method.__doc__).partition("\n\nParameters:\n\n")
+        lines = rest.partition("\n\nReturns:")[0].splitlines()
+        shared, options = "\n".join(lines[:2]), "".join(f"\n  {line}" for line in lines[2:])
+        text += f"\n- `{method.__name__}`: " + meaning.replace("\n\n", " ") + options
+    return ("\n\n#### bitbudget.Result.plot.KIND\n\n`KIND(axes=None, size=None, *, ...) -> Figure`\n\n"
+            f"Parameters of all kinds:\n\n{shared}\n\nKinds and their options:\n{text}")
+
+
 def reference(folder):
     """Markdown of all public names of the package in a folder."""
     sys.path.insert(0, str(folder))
     package = importlib.import_module("bitbudget")
-    return "".join(describe(f"bitbudget.{name}", getattr(package, name), 3) for name in package.__all__)
+    return "".join(describe(f"bitbudget.{name}", getattr(package, name), 3) + pictures() * (name == "Result")
+                   for name in package.__all__)
 
 
 if __name__ == "__main__":

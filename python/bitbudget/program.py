@@ -2,7 +2,10 @@
 """The program ``bitbudget``, started as a process."""
 from __future__ import annotations
 
+import codecs
+import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,8 +13,11 @@ import tempfile
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from .errors import UsageError, of_exit_code
+
+_ERASE = "\033[K"  # the program's code that erases the rest of a line
 
 
 class ProgramWarning(UserWarning):
@@ -51,25 +57,44 @@ def run(arguments: Sequence[str], progress: bool = False) -> str:
     Error
         With the program's message, if it fails.
     """
-    lines = []
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output, \
-            subprocess.Popen([find(), *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE,
-                             text=True, errors="replace") as process:
-        try:
-            for line in process.stderr:
-                lines.append(line)
-                if progress:
-                    print(line, end="", file=sys.stderr, flush=True)
-        except BaseException:
-            process.terminate()
-            raise
-        code = process.wait()
+    reader, writer = _terminal() if progress else os.pipe()
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output, open(reader, "rb", 0) as messages:
+        with open(writer, "wb", 0) as end:
+            process = subprocess.Popen([find(), *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=end)
+        with process:
+            try:
+                said = _read(messages, progress)
+            except BaseException:
+                process.terminate()
+                raise
         output.seek(0)
         text = output.read()
+    code = process.returncode
     if code != 0:
-        failure = "".join(lines).strip() or text.strip() or f"the program ended with code {code}"
+        failure = said.strip() or text.strip() or f"the program ended with code {code}"
         raise of_exit_code(code, failure.replace("bitbudget: ", "", 1))
-    for line in lines:
+    for line in said.splitlines():
         if " warning: " in line and not progress:
             warnings.warn(line.split(" warning: ", 1)[1].strip(), ProgramWarning, 3)
     return text
+
+
+def _terminal() -> tuple[int, int]:
+    """Return a terminal, on which progress is one line that changes; a pipe where the system has none."""
+    try:
+        return os.openpty()
+    except OSError:
+        return os.pipe()
+
+
+def _read(messages: BinaryIO, progress: bool) -> str:
+    """Return the messages of the program, and show them and its progress while it runs."""
+    decoder, found = codecs.getincrementaldecoder("utf-8")("replace"), []
+    erase = _ERASE if sys.stderr.isatty() else " " * 100 + "\r"  # notebooks have no code that erases a line
+    with contextlib.suppress(OSError):  # a terminal without writers
+        while data := messages.read(1 << 16):
+            found.append(decoder.decode(data).replace("\r\n", "\n"))
+            if progress:
+                sys.stderr.write(found[-1].replace(_ERASE, erase))
+                sys.stderr.flush()
+    return re.sub(f"[^\n]*{re.escape(_ERASE)}", "", "".join(found))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,6 @@ WIDE_CM, NARROW_CM = 17.0, 8.5
 _SCALES = {"byte": (1e-6, "MB"), "s": (1e3, "ms"), "1": (1.0, "")}
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _IDENTIFIERS = re.compile(r"""(\bid="|href="#|url\(#)""")
-
-
-def check_name(path: str | os.PathLike[str]) -> None:
-    """Raise UsageError unless a page's name ends in .html."""
-    if Path(path).suffix != ".html" or Path(path).stem == "":
-        raise UsageError(f"output '{path}': the name must end in .html")
 
 
 def _number(value: float) -> str:
@@ -45,26 +40,24 @@ def _table(result: Result) -> dict[str, Any] | None:
     shown = result.shown() if result.is_sweep else result.shown("--full")
     heads, fields = [], shown["fields"]
     for field in fields:
-        unit = _SCALES.get(field["unit"], (1.0, field["unit"]))[1]
+        field["scale"], unit = _SCALES.get(field["unit"], (1.0, field["unit"]))
         name = field["name"]
         for ending in (f"_{field['unit']}", "_bytes" if unit == "MB" else "", "_s" if unit == "ms" else ""):
             name = name.removesuffix(ending) if ending else name
         texts = all(isinstance(row[field["key"]], str) for row in shown["pipelines"])
-        heads.append({"name": name.replace("_", " ") + (f" [{unit}]" if unit else ""), "number": not texts,
+        heads.append({"name": name.replace("_", " ") + (f" [{unit}]" if unit else ""), "text": texts,
                       "title": field["long_name"]})
-    rows = []
-    for row in shown["pipelines"]:
-        cells = []
-        for field in fields:
-            value, scale = row[field["key"]], _SCALES.get(field["unit"], (1.0, ""))[0]
-            if value is None:
-                cells.append({"text": "-", "number": True, "value": ""})
-            elif isinstance(value, str):
-                cells.append({"text": value, "number": False, "value": None})
-            else:
-                cells.append({"text": _number(scale * value), "number": True, "value": repr(value)})
-        rows.append({"name": row["pipeline"], "front": row["on_front"], "cells": cells})
+    rows = [{"name": row["pipeline"], "front": row["on_front"],
+             "cells": [_cell(row[field["key"]], field["scale"]) for field in fields]} for row in shown["pipelines"]]
     return {"heads": heads, "rows": rows, "first": "choice" if result.is_sweep else "pipeline"}
+
+
+def _cell(value: Any, scale: float) -> tuple[str, str | None, bool]:
+    """Text of a cell, its value for sorting if the text has fewer digits, and whether it is a text."""
+    if value is None or isinstance(value, str):
+        return ("-", "", False) if value is None else (value, None, True)
+    text = _number(scale * value)
+    return text, None if float(text) == value else f"{value:.9g}", False
 
 
 def _inline(svg: str, prefix: str, title: str) -> str:
@@ -88,19 +81,12 @@ def _pictures(result: Result) -> list[dict[str, str]]:
     return found
 
 
-def _counts(values: np.ndarray) -> dict[str, int]:
-    names, counts = np.unique(values.astype(str), return_counts=True)
-    return {str(name): int(count) for name, count in zip(names, counts)}
-
-
 def _failures(result: Result) -> dict[str, Any]:
     """Heads, rows and, for a sweep, the number of points without results by cause."""
     if not result.is_sweep:
-        status = result.column("status")
         details = result.column("status_detail")
-        rows = [] if status is None else [
-            (name, ending, "" if details is None else details[i])
-            for i, (name, ending) in enumerate(zip(result.pipelines, status)) if ending != "ok"]
+        rows = [(name, ending, "" if details is None else details[i])
+                for i, (name, ending) in enumerate(zip(result.pipelines, result["results/status"])) if ending != "ok"]
         return {"heads": ("pipeline", "status", "cause"), "rows": rows, "causes": None}
     keys, status = sweep.keys(result), sweep.table(result, "status")
     states = result["results/point_status"].reshape(-1)
@@ -111,18 +97,18 @@ def _failures(result: Result) -> dict[str, Any]:
             place = ", ".join(f"{key.name} {key.labels[key.places[failed[0]]]}" for key in keys)
             rows.append((name, f"{len(failed)} of {states.size} points", place, status[failed[0], i]))
     return {"heads": ("pipeline", "failed", "first failure at", "cause"), "rows": rows,
-            "causes": _counts(states[states != "done"]), "points": states.size}
+            "causes": Counter(map(str, states[states != "done"])), "points": states.size}
 
 
 def _conditions(result: Result) -> list[tuple[str, str, str, str, str]]:
     """Path, number of values, first, last and unit of every swept key."""
-    return [(key.path, f"over {sweep.MOST_VALUES}" if key.ranges else str(len(key.values)), key.labels[0], key.labels[-1],
-             "" if key.unit == "1" else key.unit) for key in sweep.keys(result)]
+    return [(key.path, f"over {sweep.MOST_VALUES}" if key.ranges else str(len(key.values)), key.labels[0],
+             key.labels[-1], "" if key.unit == "1" else key.unit) for key in sweep.keys(result)]
 
 
 def _provenance(result: Result) -> list[tuple[str, str]]:
-    rows = [(name, value) for name, value in result.attrs.items() if name != "sweep_plan"]
-    rows += [(name, value) for name, value in result.attributes("provenance").items() if name != "sweep_plan"]
+    rows = [(name, value) for group in (result.attrs, result.attributes("provenance"))
+            for name, value in group.items() if name != "sweep_plan"]
     if "provenance/input_file" in result and "provenance/input_digest" in result:
         rows += list(zip(result["provenance/input_file"].reshape(-1), result["provenance/input_digest"].reshape(-1)))
     return [(str(name), str(value)) for name, value in rows]
@@ -134,10 +120,8 @@ def _clean(value: Any) -> Any:
 
 
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-                                     autoescape=jinja2.select_autoescape(["html"]), trim_blocks=True, lstrip_blocks=True, finalize=_clean)
-    environment.filters["svg"] = lambda text: jinja2.utils.markupsafe.Markup(text)
-    return environment
+    return jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"), trim_blocks=True,
+                              lstrip_blocks=True, autoescape=jinja2.select_autoescape(["html"]), finalize=_clean)
 
 
 def page(result: Result, max_loss: float | None = None, source: str | None = None) -> str:
@@ -166,8 +150,9 @@ def write(result: Result, path: str | os.PathLike[str], max_loss: float | None =
     source : str, optional
         Name of the result in the instructions that repeat it; the default is its path.
     """
-    check_name(path)
-    output.write(path, page(result, max_loss, source), True)
+    if Path(path).suffix != ".html":
+        raise UsageError(f"output '{path}': the name must end in .html")
+    output.write(path, page(result, max_loss, source))
     return Path(path)
 
 
@@ -198,4 +183,4 @@ def write_tex(result: Result, folder: str | os.PathLike[str], force: bool = Fals
     for row in rows:
         style.save(plot.draw(result, row.name, size=(NARROW_CM, None)), folder / f"{row.name}.pdf", True)
     for name, text in texts.items():
-        output.write(folder / name, text, True)
+        output.write(folder / name, text)

@@ -2,10 +2,10 @@
 """Result files of runs, sweeps and benchmarks."""
 from __future__ import annotations
 
-import functools
 import json
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,37 +24,12 @@ LOSSES = {
     "reconstructor": (("variance_loss",), "Variance loss"),
 }
 
-# Datasets of /results whose first number is the score of the reference, the scale of its rounding error.
-_SCORES = {"ao": ("strehl",), "wafer": ("overlay_x_nm", "overlay_y_nm"), "fringe": ("wrong_cycles", "wavefront_rms_nm")}
-_SCORE_ROUNDING = 1e-12
-
 # Answers with this relative error are invalid, however few their bytes.
 _LOST = 0.999
 
 
 def _text(value: Any) -> Any:
     return value.decode(errors="replace") if isinstance(value, bytes) else value
-
-
-def pareto(losses: Any, costs: Any, eligible: Any, score: float = 1.0) -> np.ndarray:
-    """Return whether each choice is on the Pareto front.
-
-    A choice is on the front if it is eligible and no other eligible one has at most its loss and its
-    cost, and less of one of them.
-
-    Parameters
-    ----------
-    losses, costs : array_like
-        Magnitudes of losses count; infinite: unknown.
-    eligible : array_like of bool
-    score : float
-        Scale of the losses' rounding error, below which they are equal to 0.
-    """
-    size, cost, eligible = np.abs(losses), np.asarray(costs, float), np.asarray(eligible, bool)
-    size = np.where(size <= _SCORE_ROUNDING * score, 0.0, size)
-    less = (size[:, None] < size) | (cost[:, None] < cost)
-    beaten = eligible[:, None] & (size[:, None] <= size) & (cost[:, None] <= cost) & less
-    return eligible & ~beaten.any(axis=0)
 
 
 class Result:
@@ -70,7 +45,8 @@ class Result:
     """
 
     def __init__(self, path: str | os.PathLike[str], file: h5py.File | None = None) -> None:
-        self.path = Path(path)
+        self._given, self.path = os.fspath(path), Path(path).absolute()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None  # of a collection, removed with the result
         os.environ.setdefault("HDF5_USE_FILE_LOCKING", "FALSE")
         try:
             self._file = h5py.File(self.path, "r") if file is None else file
@@ -81,6 +57,18 @@ class Result:
             raise FileError(f"cannot read '{path}': not a result file of bitbudget")
         self._cache: dict[str, np.ndarray] = {}
         self._shown: dict[tuple[str, ...], dict[str, Any]] = {}
+
+    def close(self) -> None:
+        """Close the file; a ``with`` statement does so at its end."""
+        self._file.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def __enter__(self) -> Result:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def experiment(self) -> str:
@@ -102,9 +90,9 @@ class Result:
                 dataset = self._file[path]
                 values = dataset.asstr(errors="replace")[()] if h5py.check_string_dtype(dataset.dtype) else dataset[()]
             except KeyError:
-                raise UsageError(f"{self.path}: no dataset '{path}'") from None
-            except OSError as error:
-                raise FileError(f"cannot read '{path}' of '{self.path}': {error}") from None
+                raise UsageError(f"{self._given}: no dataset '{path}'") from None
+            except (OSError, ValueError) as error:  # ValueError: the file is closed
+                raise FileError(f"cannot read '{path}' of '{self._given}': {error}") from None
             self._cache[path] = np.asarray(values)
         return self._cache[path]
 
@@ -169,32 +157,42 @@ class Result:
         """Name of the loss with its unit."""
         return LOSSES.get(self.experiment, ((), "Loss"))[1]
 
-    @functools.cached_property
+    def _rows(self, name: str) -> list[Any]:
+        """Return a value of each row of the program's table, None if it is absent."""
+        return [row.get(name) for row in self.shown()["pipelines"]]
+
+    @property
     def losses(self) -> np.ndarray:
-        """Largest loss of every pipeline of a run, with draws that of the worst draw; NaN if unknown."""
+        """Largest loss of every pipeline, with draws that of the worst draw; NaN if unknown.
+
+        Of a sweep: the worst loss of every choice over the conditions where it succeeded. Choices have
+        the order of `table`.
+        """
+        return np.array(self._rows("loss_most" if self.is_sweep else "loss"), float)
+
+    def largest_loss(self, column: Callable[[str], np.ndarray | None]) -> np.ndarray:
+        """Return the largest loss of columns of /results, with draws that of the worst draw; NaN: unknown."""
         names = LOSSES.get(self.experiment, ((), ""))[0]
-        columns = [column for column in map(self.column, names) if column is not None]
+        columns = [values for values in map(column, names) if values is not None]
         plain = np.max(columns, axis=0) if columns else np.full(len(self.pipelines), np.nan)
-        draws, worst = self.column("draws"), self.column("loss_worst")
-        loss = plain if draws is None or worst is None else np.where(draws > 1, worst, plain)
-        return np.where(np.isinf(loss), np.nan, loss)
+        draws, worst = column("draws"), column("loss_worst")
+        return plain if draws is None or worst is None else np.where(draws > 1, worst, plain)
 
     @property
     def eligible(self) -> np.ndarray:
-        """Whether each pipeline finished with a known loss and a valid answer."""
-        status, error = self.column("status"), self.column("qoi_relative_error")
+        """Whether each pipeline, or choice at every condition, finished with a known loss and a valid answer."""
         done = np.isfinite(self.losses)
+        if self.is_sweep:
+            counts = (f"statistics/points_{name}" for name in ("failed", "without_loss"))
+            return done & ~np.any([self[path] > 0 for path in counts if path in self], axis=0)
+        status, error = self.column("status"), self.column("qoi_relative_error")
         done &= True if status is None else status == "ok"
         return done & ~(False if error is None else error >= _LOST)
 
     @property
     def front(self) -> np.ndarray:
-        """Whether each pipeline is on the Pareto front of loss and bytes of the operator."""
-        scores = [self[f"results/{name}"] for name in _SCORES.get(self.experiment, ()) if f"results/{name}" in self]
-        score = max((abs(values[self.reference].flat[0]) for values in scores), default=0.0)
-        cost = self.column("operator_bytes")
-        cost = np.full(len(self.pipelines), np.inf) if cost is None else np.where(np.isnan(cost), np.inf, cost)
-        return pareto(np.nan_to_num(self.losses, nan=np.inf), cost, self.eligible, score)
+        """Whether each pipeline, or choice of a sweep, is on the Pareto front of loss and bytes of the operator."""
+        return np.array(self._rows("on_front"), bool)
 
     @property
     def reference(self) -> int:
@@ -215,8 +213,10 @@ class Result:
         max_loss : float, optional
             Largest loss that is acceptable, in the unit of the experiment.
         by : {"bytes", "time", "joules", "cost"}
-            Quantity to minimise; needs `max_loss`.
+            Quantity to minimise; needs `max_loss`. Choices of a sweep have bytes only.
         """
+        if by != "bytes" and self.is_sweep:
+            raise UsageError(f"by = '{by}': choices of a sweep have bytes only; see .table")
         options = [] if max_loss is None else ["--max-loss", repr(float(max_loss))]
         options += [] if by == "bytes" else ["--by", by]
         return self.shown(*options)["files"][0]["answer"]
@@ -253,7 +253,7 @@ class Result:
         return write(self, path, max_loss)
 
     def __repr__(self) -> str:
-        return f"<bitbudget {'sweep' if self.is_sweep else 'result'} '{self.path}': {self.attrs.get('title', '')}>"
+        return f"<bitbudget {'sweep' if self.is_sweep else 'result'} '{self._given}': {self.attrs.get('title', '')}>"
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -292,5 +292,5 @@ def open(path: str | os.PathLike[str]) -> Result:  # noqa: A001
     collected = Path(folder.name) / "sweep.h5"
     program.run(["sweep", "collect", str(path), "-o", str(collected), "--partial", "-q"])
     result = Result(collected)
-    result._folder = folder  # removed with the result
+    result._folder = folder
     return result

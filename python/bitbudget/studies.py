@@ -7,14 +7,16 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 
+from . import output as outputs
 from . import program
-from .errors import FileError
+from .errors import FileError, UsageError
 from .result import Result
 from .result import open as open_result
 
@@ -28,53 +30,56 @@ class Plan(str):
         return str(self)
 
 
-def _plain(value: Any) -> Any:
-    """Numpy numbers and tuples as those of Python."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, (list, tuple, range)):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return value.item()
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
-
-
 def _yaml(value: Any) -> str:
     import yaml
 
     return yaml.safe_dump(value, sort_keys=False)
 
 
-def _kept(name: str, ending: str, content: str | np.ndarray) -> Path:
+def _kept(name: str, content: str | np.ndarray) -> str:
     """Write a text or an array to a file named by its content, so that results can be repeated later."""
-    data = content.encode() if isinstance(content, str) else np.ascontiguousarray(content).tobytes()
-    about = "" if isinstance(content, str) else f"{content.dtype} {content.shape}"
-    digest = hashlib.sha256(about.encode() + data).hexdigest()[:12]
-    path = Path("outputs") / f"{name}-{digest}.{ending}"
+    text = isinstance(content, str)
+    digest = hashlib.sha256(b"" if text else f"{content.dtype} {content.shape}".encode())
+    digest.update(content.encode() if text else np.ascontiguousarray(content))
+    path = Path(f"outputs/{name}-{digest.hexdigest()[:12]}.{'yaml' if text else 'h5'}").absolute()
     path.parent.mkdir(exist_ok=True)
-    if not path.exists():
-        part = path.with_suffix(".part")
-        if isinstance(content, str):
-            part.write_text(content, encoding="utf-8")
-        else:
-            with h5py.File(part, "w") as file:
-                file["array"] = content
-        part.replace(path)
-    return path.resolve()
+    if not path.exists() and text:
+        outputs.write(path, content)
+    elif not path.exists():
+        with outputs.made(path) as part, h5py.File(part, "w") as file:  # closed before it gets its name
+            file["array"] = content
+    return str(path)
 
 
-def _stored(value: Any) -> Any:
-    """Values of a configuration: matrices are written to files, named with their dataset."""
+def _plain(value: Any, key: str = "") -> Any:
+    """Values of a configuration as those of Python; matrices are written to files, named with their dataset."""
     if isinstance(value, Mapping):
-        stored = {str(key): _stored(item) for key, item in value.items()}
-        if isinstance(stored.get("file"), str) and os.path.exists(stored["file"]):
-            stored["file"] = os.path.abspath(stored["file"])  # the study is stored in another folder
-        return stored
-    if isinstance(value, np.ndarray) and value.ndim >= 2:
-        return {"file": str(_kept("array", "h5", value)), "dataset": "/array"}
-    return [_stored(item) for item in value] if isinstance(value, list) else _plain(value)
+        plain = {str(name): _plain(item, f"{key}.{name}".lstrip(".")) for name, item in value.items()}
+        if isinstance(plain.get("file"), str) and os.path.exists(plain["file"]):
+            plain["file"] = os.path.abspath(plain["file"])  # the study is stored in another folder
+        return plain
+    if isinstance(value, (list, tuple, range)):
+        nested = np.array(value, object) if value and isinstance(value[0], (list, tuple)) else np.empty(0)
+        if nested.ndim < 2 or not all(isinstance(item, Real) for item in nested.flat):
+            return [_plain(item, f"{key}[{i}]") for i, item in enumerate(value)]
+        value = nested.astype(float)
+    if hasattr(value, "__array__"):
+        if np.ma.is_masked(value):
+            raise UsageError(f"{key}: {np.ma.count_masked(value)} values are masked; fill them first")
+        try:
+            array = np.asarray(value)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise UsageError(f"{key}: {error}") from None
+        if array.ndim < 2:
+            return _plain(array.tolist(), key)
+        if array.dtype.kind not in "biuf":
+            raise UsageError(f"{key}: an array of {array.dtype}; expected real numbers")
+        return {"file": _kept("array", array.astype(float, copy=False)), "dataset": "/array"}
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise UsageError(f"{key}: a value of type {type(value).__name__}; use numbers, texts, lists, records or arrays")
 
 
 class Study:
@@ -82,18 +87,16 @@ class Study:
 
     def __init__(self, base: str | os.PathLike[str] | Mapping[str, Any],
                  overrides: Mapping[str, Any] | None = None) -> None:
-        self._whole = _stored(base) if isinstance(base, Mapping) else None
-        self._file = os.fspath(base) if self._whole is None else str(_kept("study", "yaml", _yaml(self._whole)))
-        self.overrides = {key: _stored(value) for key, value in (overrides or {}).items()}
+        self._whole = _plain(base) if isinstance(base, Mapping) else None
+        self._file = os.fspath(base) if self._whole is None else _kept("study", _yaml(self._whole))
+        if os.path.isfile(self._file):
+            self._file = os.path.abspath(self._file)
+        self.overrides = _plain(overrides or {})
 
     def _arguments(self) -> list[str]:
-        found = []
-        for key, value in self.overrides.items():
-            if isinstance(value, dict):
-                found += [f"{key}.{name}={_word(item)}" for name, item in value.items()]
-            else:
-                found.append(f"{key}={_word(value)}")
-        return [self._file, *found]
+        pairs = [(f"{key}.{name}".rstrip("."), item) for key, value in self.overrides.items()
+                 for name, item in (value if isinstance(value, dict) else {"": value}).items()]
+        return [self._file, *(f"{key}={_word(item)}" for key, item in pairs)]
 
     def check(self, device: str = "auto") -> Plan:
         """Return the plan: sizes, memory, time and output. Nothing is computed.
@@ -160,15 +163,19 @@ class Study:
         Result or Submitted
             The collected sweep, or the submitted one.
         """
-        name = Path(self._file).stem if os.path.exists(self._file) else self._file.replace("/", "-")
+        name = Path(self._file).stem if os.path.isabs(self._file) else self._file.replace("/", "-")
         folder = Path(folder or f"outputs/sweep-{name}")
+        if str(folder).startswith("-"):
+            raise UsageError(f"folder = '{folder}': the program reads this as an option; use './{folder}'")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        base = os.path.abspath(self._file) if os.path.exists(self._file) else self._file
-        whole = {"base": base} if self._whole is None else self._whole
+        whole = {"base": self._file} if self._whole is None else self._whole
         plan = folder.with_name(f"{folder.name}.yaml")
         if plan.exists() and not plan.read_text(encoding="utf-8").startswith(_MARK):
             raise FileError(f"cannot write the plan '{plan}': a file of that name exists; choose another folder")
-        text = _MARK + _yaml({**whole, "sweep": {"axes": _plain(axes), **_plain(settings)}})
+        # The items of an axis are values of its key, also if they are lists.
+        values = {key: _plain(items, key) if isinstance(items, (Mapping, str)) or not np.iterable(items)
+                  else [_plain(item, key) for item in items] for key, items in axes.items()}
+        text = _MARK + _yaml({**whole, "sweep": {"axes": values, **_plain(settings)}})
         if plan.exists() and folder.exists() and plan.read_text(encoding="utf-8") != text:
             raise FileError(f"folder '{folder}' has the points of another plan, see '{plan}'; choose another folder")
         plan.write_text(text, encoding="utf-8")
@@ -181,7 +188,7 @@ class Study:
             return Submitted(folder)
         output = folder.with_name(f"{folder.name}.h5")
         words += ["-o", str(output), "--device", device, "--force"]
-        program.run(["sweep", *words, *(["--jobs", str(jobs)] if jobs else [])], progress)
+        program.run(["sweep", *words, *([] if jobs is None else ["--jobs", str(jobs)])], progress)
         return Result(output)
 
     def __repr__(self) -> str:
@@ -198,7 +205,7 @@ class Submitted:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
+        self.folder = Path(folder).absolute()
         if not self.folder.is_dir():
             raise FileError(f"cannot read '{folder}': no such folder of a sweep")
 
@@ -213,7 +220,6 @@ class Submitted:
 
 def _word(value: Any) -> str:
     """Return a value as the command line takes it."""
-    value = _plain(value)
     # A word is passed as it is; other texts are quoted, so that ": " and " #" stay in them.
     return value if isinstance(value, str) and re.fullmatch(r"[\w./+-]+", value) else json.dumps(value)
 

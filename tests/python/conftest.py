@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
-from files import write
+from files import sign, write
 
 import bitbudget
 from bitbudget import program
@@ -57,8 +58,8 @@ def pipelines_file(path: Path, columns: dict[str, Any], experiment: str = "ao", 
     """Write a run with columns of numbers or texts over pipelines; "name" has the names."""
     names, axis = columns.pop("name"), ["results/pipeline"]
     datasets = {"results/pipeline": (names, axis, {}), "pipeline": (names, axis, {}), **more}
-    return bitbudget.open(write(path, {**datasets, **{f"results/{name}": (list(values), axis, {})
-                                                      for name, values in columns.items()}}, experiment=experiment))
+    datasets.update({f"results/{name}": (list(values), axis, {}) for name, values in columns.items()})
+    return bitbudget.open(sign(write(path, datasets, experiment=experiment, schema_version="2", status="complete")))
 
 
 def sweep_file(path: Path, r0: Any = (0.1, 0.2), widths: Any = (0, 2, 4), fails: Callable[..., Any] | None = None,
@@ -79,18 +80,25 @@ def sweep_file(path: Path, r0: Any = (0.1, 0.2), widths: Any = (0, 2, 4), fails:
         "choice": range(len(who)), "choice_pipeline": who,
         "setting": ["", "", *(f"width {width:g}" for width in widths)],
         "points_failed": [int(np.isnan(values).sum()) for values in losses],
-        "loss_most": [np.nan if np.isnan(values).all() else np.nanmax(values) for values in losses],
+        **{name: [np.nan if np.isnan(values).all() else np.nanmax(values) for values in losses]
+           for name in ("loss_median", "loss_p99", "loss_most")},
+        **{name: [1.0] * len(who) for name in ("points", "share_failed_bound", "bits_per_value", "worst_point")},
         "operator_bytes": [8e6, 4e6, *(1e6 * (1 + width / 2) for width in widths)]}
     datasets = {
         "r0_m": (list(r0), ["r0_m"], {"units": "m", "key": "atmosphere.r0_m"}),
         "width": (list(map(float, widths)), ["width"], {"units": "tiles", "key": f"pipelines.{HOSTILE}.policy.width"}),
         "pipeline": (names, ["pipeline"], {}),
         "results/point_number": (np.arange(i.size), grid, {}),
+        "results/point_status": (["done"] * i.size, grid, {}),
         "results/status": (list(np.where(np.isnan(loss), "not_spd", "ok").ravel()), cell, {}),
         "results/strehl_loss": (loss.ravel(), cell, {}),
         "results/strehl": (0.5 - loss.ravel(), cell, {}),
         **{f"statistics/{name}": (list(values), choice, {}) for name, values in statistics.items()}}
-    return bitbudget.open(write(path, datasets, experiment="ao", sweep_plan="0123", **attributes))
+    attributes = {"experiment": "ao", "sweep_plan": "0123456789abcdef", "schema_version": "2", "status": "complete", **attributes}
+    write(path, datasets, **attributes)
+    with h5py.File(path, "a") as file:
+        file.create_group("provenance").attrs.update(sweep_plan="{}", start_utc="2026-01-02T03:04:05Z")
+    return bitbudget.open(sign(path))
 
 
 @pytest.fixture(scope="session")

@@ -5,9 +5,10 @@ import re
 import shutil
 import subprocess
 
-import bitbudget as bb
 import files
 import pytest
+
+import bitbudget as bb
 
 pytestmark = pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium")
 

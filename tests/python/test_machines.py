@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of machines: derived rates, and problems by name."""
-import bitbudget as bb
 import numpy as np
 import pytest
+
+import bitbudget as bb
 
 ROW = ("{name: A, kind: gpu, year: 2016, single_gflop_per_s: 100, memory_gb_per_s: 50, memory: HBM2, memory_gb: 16, power_w: 250, "
        "source: sheet, price_usd: 500, price_year: 2016, price_source: list}")

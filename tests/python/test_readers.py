@@ -4,9 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import bitbudget as bb
 import numpy as np
 import pytest
+
+import bitbudget as bb
 
 TESTS = Path(__file__).resolve().parents[1]
 

@@ -3,9 +3,10 @@
 import os
 import subprocess
 
-import bitbudget as bb
 import files
 import pytest
+
+import bitbudget as bb
 from bitbudget import program
 from bitbudget import report as reports
 
@@ -38,10 +39,10 @@ def run(tmp_path_factory):
 
 def test_values_are_in_their_sections(page):
     for expected in (
-            f"<p>4 of 5 choices finish at every condition. Fewest bytes among them: {HOSTILE}, width 2, 2 MB, "
-            "strehl loss at worst 0.004 ",
+            f"Fewest bytes among them: {HOSTILE}, width 2, 2 MB, strehl loss at worst 0.004 ",
+            "<p>4 of 5 choices finish at every condition. ",
             '<tr class="front"><td>sp</td>',
-            '<td class="n" data-value="3.5e-06">3.500e-06</td>',
+            '<td>3.500e-06</td>',
             "<td>1 of 6 points</td><td>r0_m 0.2, width 0</td><td>not_spd</td>",
             "<td>atmosphere.r0_m</td><td>2</td><td>0.1</td><td>0.2</td><td>m</td>",
             "bitbudget sweep run DIR", "@media print"):
@@ -73,6 +74,17 @@ def test_pages_of_a_run(run, tmp_path):
         run.report(tmp_path / "r.pdf")
     with pytest.raises(bb.FileError, match="cannot write"):
         run.report(tmp_path / "none" / "r.html")
+
+
+def test_rows_of_a_thousand_choices_are_small(tmp_path):
+    """All rows are on the page; 10,000 choices need less than 5 MB with three pictures of 0.1 MB."""
+    result = bb.open(files.large(tmp_path / "large.h5", 1000))
+    table = reports.page(result).split('<section id="table">')[1].split("</section>")[0]
+    assert table.count("<tr") == 1 + 1004 and "<td>p4, width 999</td>" in table
+    assert len(table) < 300 * 1004
+    # Numbers with more digits than their text are sorted by them.
+    loss = result.losses[-1]
+    assert f'<td data-value="{loss:.9g}">' in table and f'data-value="{1e6:.9g}"' not in table
 
 
 def test_latex_parts(swept, tmp_path):
@@ -116,10 +128,12 @@ def test_program_refuses(swept, tmp_path, words, code, message):
 def test_program_draws_and_reports(swept, tmp_path):
     name = "$(touch x) 'a'.svg"  # a name is no command
     for words in (["plot", str(swept.path), "--kind", "lines", "-o", name, "--size", "8.5"],
+                  ["plot", "--kind", "lines", str(swept.path), "-o", "-x.svg"],
+                  ["report", str(swept.path), "--output", "-x.html", "-q"],
                   ["report", str(swept.path), "-o", "q.html", "-q"]):
         done = subprocess.run([program.find(), *words], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-    assert sorted(os.listdir(tmp_path)) == sorted([name, "q.html"])
+    assert sorted(os.listdir(tmp_path)) == sorted([name, "-x.svg", "-x.html", "q.html"])
     listed = subprocess.run([program.find(), "plot", "--list", str(swept.path)], capture_output=True, text=True, check=False)
     assert listed.stdout.startswith("pareto             worst loss") and "\nnot available for this file:\n" in listed.stdout
 

@@ -6,9 +6,10 @@ import subprocess
 import time
 from pathlib import Path
 
-import bitbudget as bb
 import numpy as np
 import pytest
+
+import bitbudget as bb
 
 SLURM = Path(__file__).resolve().parents[1] / "cluster" / "private_slurm"
 
