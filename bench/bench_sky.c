@@ -40,15 +40,23 @@ bb_status bb_bench_sky_create(double diameter_m, double obstruction, bb_index le
         .read_noise_e = 3.0,
         .atmosphere_transmission = 0.9,
     };
-    sensors.ngs = (bb_star_settings){
-        .pixel_arcsec = 0.25, .wavelength_nm = 640.0, .bandwidth_nm = 300.0, .transmission = 0.3};
+    sensors.ngs = (bb_star_settings){.pixel_arcsec = 0.25,
+                                     .wavelength_nm = 640.0,
+                                     .bandwidth_nm = 300.0,
+                                     .transmission = 0.3,
+                                     .photons_per_frame = NAN,
+                                     .noise_mas = NAN,
+                                     .excess_noise = 1.0};
     sensors.lgs = (bb_star_settings){.pixel_arcsec = 1.0,
                                      .wavelength_nm = 589.0,
                                      .transmission = 0.3,
                                      .flux_ph_per_m2_s = 7e6,
                                      .spot_arcsec = 1.0,
                                      .depth_km = 10.0,
-                                     .tilt_variance_arcsec2 = 0.01};
+                                     .tilt_variance_arcsec2 = 0.01,
+                                     .photons_per_frame = NAN,
+                                     .noise_mas = NAN,
+                                     .excess_noise = 1.0};
     const bb_ao_config config = {.telescope = &telescope,
                                  .atmosphere = &atmosphere,
                                  .sensors = &sensors,

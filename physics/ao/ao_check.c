@@ -230,11 +230,11 @@ static bb_status check_error_terms(const bb_ao_config *config)
                "error_terms.wind_m_per_s: %td speeds, expected one for each of %td layers", winds,
                layers);
     BB_REQUIRE(terms->frame_delay_ms == 0.0 || winds > 0 ||
-                   (profile >= 0 && bb_profile_has_wind((bb_profile)profile)),
+                   bb_atmosphere_has_wind(config->atmosphere),
                BB_INVALID,
                "error_terms.wind_m_per_s is missing: error_terms.frame_delay_ms needs the wind of "
-               "every layer, and %s has no winds",
-               profile >= 0 ? bb_profile_names[profile] : "a list of layers");
+               "every layer, and %s has none",
+               profile >= 0 ? bb_profile_names[profile] : "a layer of the list");
 done:
     return status;
 }

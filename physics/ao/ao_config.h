@@ -171,9 +171,10 @@ typedef enum bb_profile {
 
 /// Exactly one of `strength` and `cn2_m13` is set, the same in all layers; the other is NaN.
 typedef struct bb_layer_config {
-    double height_m; ///< height above the pupil, at zenith
-    double strength; ///< r0^(-5/3) of this layer, m^(-5/3), at 500 nm and zenith
-    double cn2_m13;  ///< integral of Cn2 over the layer, m^(1/3), at zenith
+    double height_m;     ///< height above the pupil, at zenith
+    double strength;     ///< r0^(-5/3) of this layer, m^(-5/3), at 500 nm and zenith
+    double cn2_m13;      ///< integral of Cn2 over the layer, m^(1/3), at zenith
+    double wind_m_per_s; ///< NaN: unknown
 } bb_layer_config;
 
 /// Exactly one of `profile` and `layers` is set, at most one of `r0_m` and `seeing_arcsec`, and

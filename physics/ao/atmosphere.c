@@ -78,7 +78,7 @@ static void read_layers(const bb_atmosphere_config *config, bb_atmosphere *atmos
         for (bb_index l = 0; l < config->layers.count; ++l) {
             atmosphere->height_m[l] = layers[l].height_m;
             atmosphere->strength[l] = bb_atmosphere_layer_strength(&layers[l]);
-            atmosphere->wind_m_per_s[l] = NAN;
+            atmosphere->wind_m_per_s[l] = layers[l].wind_m_per_s;
         }
     }
 }
@@ -149,6 +149,16 @@ done:
 bb_index bb_atmosphere_layers(const bb_atmosphere_config *config)
 {
     return config->profile >= 0 ? profiles[config->profile].count : config->layers.count;
+}
+
+bool bb_atmosphere_has_wind(const bb_atmosphere_config *config)
+{
+    const bb_layer_config *layers = config->layers.items;
+    bool has = config->profile < 0 || bb_profile_has_wind((bb_profile)config->profile);
+    for (bb_index l = 0; config->profile < 0 && l < config->layers.count; ++l) {
+        has = has && !isnan(layers[l].wind_m_per_s);
+    }
+    return has;
 }
 
 bool bb_profile_has_wind(bb_profile shipped)

@@ -41,6 +41,9 @@ double bb_atmosphere_layer_strength(const bb_layer_config *layer);
 /// Returns the number of layers of a configuration.
 bb_index bb_atmosphere_layers(const bb_atmosphere_config *config);
 
+/// Returns whether a configuration includes the wind of every layer.
+bool bb_atmosphere_has_wind(const bb_atmosphere_config *config);
+
 /// Returns whether a built-in profile includes winds: true for ESO's 35-layer profiles and ERIS's.
 bool bb_profile_has_wind(bb_profile shipped);
 

@@ -40,6 +40,10 @@ typedef struct bb_star_settings {
     double power_w;          ///< of the launched beam
     double depth_km;         ///< of the emitting layer
     double tilt_variance_arcsec2;
+    double photons_per_frame; ///< detected in a fully lit subaperture; instead of a flux
+    double noise_mas;         ///< noise-equivalent angle; instead of the model of noise
+    double excess_noise;      ///< variance of the gain: 1 without, 2 of an EMCCD
+    double background_e;      ///< sky and dark current, per pixel and frame
 } bb_star_settings;
 
 /// The row of a settings key: a number in a closed range, or one above `low` = 0.
@@ -49,6 +53,26 @@ typedef struct bb_star_settings {
     .meaning = (text)
 #define BB_STAR_POSITIVE(member, unit_text, high, text)                                            \
     BB_STAR_NUMBER(member, unit_text, 0.0, high, text), .exclusive_minimum = true
+
+/// Rows of the detector that every kind has.
+#define BB_STAR_DETECTOR_KEYS                                                                      \
+    {BB_STAR_POSITIVE(photons_per_frame, "ph", 1.0e12,                                             \
+                      "Photons detected in a fully lit subaperture in a frame; unset: from the "   \
+                      "brightness of the star."),                                                  \
+     .optional = true},                                                                            \
+        {BB_STAR_POSITIVE(noise_mas, "mas", 1.0e6,                                                 \
+                          "Noise-equivalent angle of a slope, each axis, elongation included; "    \
+                          "unset: from the photons, the spot and the detector."),                  \
+         .optional = true},                                                                        \
+        {BB_STAR_NUMBER(excess_noise, "1", 1.0, 100.0,                                             \
+                        "Excess noise factor F^2 of a gain register, on photon and background "    \
+                        "noise: 1, or 2 of an EMCCD."),                                            \
+         .default_text = "1.0"},                                                                   \
+    {                                                                                              \
+        BB_STAR_NUMBER(background_e, "e-", 0.0, 1.0e9,                                             \
+                       "Electrons of sky and dark current per pixel and frame."),                  \
+            .default_text = "0.0"                                                                  \
+    }
 
 typedef struct bb_guide_star_kind bb_guide_star_kind;
 
@@ -64,6 +88,10 @@ typedef struct bb_star {
     double pixel_arcsec;
     double wavelength_m;
     double transmission;
+    double photons;                ///< per frame and lit subaperture; NaN: from the brightness
+    double noise_arcsec;           ///< noise-equivalent angle; NaN: from the model
+    double excess_noise;           ///< factor of photon noise
+    double background_e;           ///< per pixel and frame
     double bandwidth_m;            ///< natural stars
     double flux_ph_per_m2_s;       ///< laser stars, as are the following
     double spot_arcsec;            ///< laser stars
@@ -81,8 +109,8 @@ typedef struct bb_star_air {
 
 /// Image of a star in a subaperture.
 typedef struct bb_star_spot {
-    double electrons;          ///< per frame
-    double read;               ///< 0.82 (read noise/(electrons pixel))^2, arcsec^-2
+    double electrons;          ///< per frame, over the excess noise factor
+    double read;               ///< 0.82 (noise of a pixel/(electrons pixel))^2, arcsec^-2
     double seeing_arcsec;      ///< at the star's wavelength
     double from_x_m, from_y_m; ///< from the launch telescope, along the axes of the lenslet grid
 } bb_star_spot;
@@ -95,7 +123,7 @@ typedef struct bb_slope_noise {
 struct bb_guide_star_kind {
     /// for sensors.<name>, of bb_star_settings: keys that a star may override
     const bb_schema *schema;
-    const char *own_key; ///< required setting without a default; NULL: none
+    const char *own_key; ///< required setting of each star; NULL: none
     bool launched;       ///< laser launched from the ground: launch, launch_x_m, launch_y_m apply
     bool tilt_unknown;   ///< the beam is tilted on its way up as the image is on its way down
     bool range_drifts;   ///< the emitting layer changes height; a range gate does not

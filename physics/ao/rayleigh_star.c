@@ -44,6 +44,7 @@ static const bb_key keys[] = {
     {BB_STAR_NUMBER(tilt_variance_arcsec2, "arcsec^2", 0.0, 1.0e6,
                     "Variance of the unknown tilt of a Rayleigh star, each axis."),
      .default_text = "1.0"},
+    BB_STAR_DETECTOR_KEYS,
 };
 // clang-format on
 const bb_schema bb_rayleigh_star_schema = BB_SCHEMA("rayleigh", bb_star_settings, keys);

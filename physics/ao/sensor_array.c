@@ -155,6 +155,10 @@ static bb_star resolve_star(const bb_ao_config *config, const bb_guide_star_conf
         .pixel_arcsec = settings.pixel_arcsec,
         .wavelength_m = 1e-9 * settings.wavelength_nm,
         .transmission = settings.transmission,
+        .photons = settings.photons_per_frame,
+        .noise_arcsec = 1e-3 * settings.noise_mas,
+        .excess_noise = settings.excess_noise,
+        .background_e = settings.background_e,
     };
     kind->resolve(&settings, &air, &star);
     if (kind->launched) {

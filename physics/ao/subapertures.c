@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/ao/subapertures.h"
 
+#include "physics/ao/ao_constants.h"
+
 // Returns twice the centre's distance from the axis, in lenslets.
 static bb_index doubled(bb_index k, bb_index lenslets)
 {
@@ -18,8 +20,11 @@ bool bb_subapertures_valid(bb_index i, bb_index j, bb_index lenslets, const bb_p
     bb_index x = doubled(i, lenslets);
     bb_index y = doubled(j, lenslets);
     bb_index squared = x * x + y * y;
-    double inner = pupil->obstruction * (double)lenslets;
-    return squared < lenslets * lenslets && (double)squared >= inner * inner;
+    const double inner = pupil->obstruction * (double)lenslets;
+    // A single lenslet contains the obstruction: valid if at least half of it is lit.
+    const bool lit = lenslets == 1 ? 0.25 * BB_PI * (1.0 - inner * inner) >= 0.5
+                                   : (double)squared >= inner * inner;
+    return squared < lenslets * lenslets && lit;
 }
 
 bb_index bb_subapertures_count(bb_index lenslets, const bb_pupil *pupil)

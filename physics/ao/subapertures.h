@@ -4,8 +4,9 @@
 //
 // Of n x n lenslets with centres at (k - (n - 1) / 2) D / n, those with a centre radius r in
 // obstruction D / 2 <= r < D / 2 are valid, tested in integers: (2 i - n + 1)^2 + (2 j - n + 1)^2 <
-// n^2. With a mask, or if the pupil has by_flux, those with a mean transmission of at least the
-// threshold are valid. The order is row by row (y), x fastest, from the most negative x and y.
+// n^2; a single lenslet is valid if at least half of it is lit. With a mask, or if the pupil has
+// by_flux, those with a mean transmission of at least the threshold are valid. The order is row by
+// row (y), x fastest, from the most negative x and y.
 #ifndef BB_PHYSICS_AO_SUBAPERTURES_H
 #define BB_PHYSICS_AO_SUBAPERTURES_H
 

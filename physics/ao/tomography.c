@@ -6,6 +6,7 @@
 #include "physics/ao/covariance/structure_function.h"
 #include "physics/ao/score/error_terms.h"
 #include "physics/ao/score/pair_strehl.h"
+#include "physics/ao/score/tilt_variance.h"
 #include "physics/ao/score/whole_residual.h"
 
 #include <math.h>
@@ -382,6 +383,9 @@ static bb_status survey_whole(rating *work, const double *voltages, bb_index wav
     BB_TRY(bb_whole_residual_field(score->estimate, voltages, &memory, &field));
     BB_TRY(bb_pair_strehl_create_field(work->aim->spread, &field, wavelength_count, wavelengths_m,
                                        &work->whole));
+    double tilt = NAN;
+    BB_TRY(bb_tilt_variance(&field, &tilt));
+    score->tilt_rms = isnan(tilt) ? NAN : sqrt(fmax(0.0, tilt));
     score->correctable_rms = root_of(bb_whole_residual_variance(whole, voltages), outcome);
     score->residual_rms = root_of(work->whole.variance_m2 + terms_variance(work), outcome);
 done:

@@ -121,6 +121,8 @@ typedef struct bb_tomography_score {
     double *correctable;               ///< [wavelengths] Strehl ratio
     double residual_rms;    ///< m: over the pupil without piston; stationary: sqrt(corr(0))
     double correctable_rms; ///< m
+    double tilt_rms;        ///< m: tip and tilt of an `estimate`, without independent error terms;
+                            ///< NaN on devices and without an estimate
     bb_index psf_count;     ///< number of wavelengths, from the first, with a `psf`
     double *psf;            ///< [psf_count][N][N] (N from bb_point_spread_layout)
     double *width_rad;      ///< [wavelengths] full width at half maximum

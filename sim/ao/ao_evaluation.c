@@ -28,6 +28,7 @@ static void list_numbers(bb_ao_evaluation *e, bb_index targets, bb_index wavelen
         {&e->ensquared, strehls * boxes},
         {&e->width_mas, strehls},
         {&e->residual_m, targets},
+        {&e->tilt_m, targets},
         {&e->correctable_m, targets},
         {&e->trace_arcsec2, targets},
         {&e->noise_m, targets},
@@ -172,6 +173,11 @@ static const bb_output details[] = {
     {"residual_rms_by_nm", "pipeline, target", "nm",
      "rms of the residual wavefront behind `strehl_by`",
      .member = offsetof(bb_ao_evaluation, residual_m), .scale = 1e9},
+    {"residual_tilt_by_nm", "pipeline, target", "nm",
+     "rms of tip and tilt of the residual wavefront, both axes together",
+     .note = "least-squares fit over the pupil; what remains has the root of the difference of the "
+             "squares; of the whole residual on the cpu, NaN otherwise",
+     .member = offsetof(bb_ao_evaluation, tilt_m), .scale = 1e9},
     {"residual_trace_arcsec2", "pipeline, target", "arcsec^2",
      "trace of the residual covariance of slopes",
      .note = "linear in the error of a stored reconstructor; NaN with `operator: commands`, and "

@@ -35,6 +35,7 @@ typedef struct bb_ao_evaluation {
                            ///< error terms; only with frames
     double *ensquared;     ///< [targets][wavelengths][boxes]
     double *residual_m;    ///< [targets] rms of the residual, with error terms
+    double *tilt_m;        ///< [targets] rms of its tip and tilt; NaN: not known
     double *correctable_m; ///< [targets] rms of the residual of slopes alone
     double *trace_arcsec2; ///< [targets] trace of the residual covariance of slopes
     double *noise_m;       ///< [targets] rms from noise alone, for the reference; NaN for others
@@ -53,7 +54,7 @@ void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets);
 /// Releases the reconstructors; the results stay.
 void bb_ao_evaluation_free_estimates(bb_ao_evaluation *evaluation, bb_index targets);
 
-enum { BB_AO_EVALUATION_ARRAYS = 13 };
+enum { BB_AO_EVALUATION_ARRAYS = 14 };
 
 /// Lists the arrays of an evaluation, except `common` and `level`. Saving and restoring use the
 /// same list.

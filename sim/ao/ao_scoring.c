@@ -207,6 +207,7 @@ static bb_status rate(bb_ao_scoring *self, const estimate *item, const bb_residu
     }
     BB_TRY(bb_evaluation_unset(self->study->wavelengths_um.count, &widths_rad));
     bb_tomography_score score = {.kind = (bb_score)self->study->score,
+                                 .tilt_rms = NAN,
                                  .residual = bb_ao_commands_kind(task),
                                  .strehl = evaluation->strehl + first,
                                  .width_rad = widths_rad,
@@ -223,6 +224,7 @@ static bb_status rate(bb_ao_scoring *self, const estimate *item, const bb_residu
         evaluation->width_mas[first + w] = widths_rad[w] * (180.0 / M_PI) * 3600.0e3;
     }
     evaluation->residual_m[target] = score.residual_rms;
+    evaluation->tilt_m[target] = score.tilt_rms;
     evaluation->correctable_m[target] = score.correctable_rms;
     if (isnan(score.residual_rms)) {
         bb_log_warning("pipeline %s, target %td: %s, %s", evaluation->common.pipeline, target,

@@ -172,9 +172,13 @@ done:
     return status;
 }
 
-// Computes `strehl` [wavelengths]. The residual of slopes is not needed here.
+typedef struct best_residual {
+    double residual_m, tilt_m;
+} best_residual;
+
+// Computes `strehl` [wavelengths] and the residual. That of slopes is not needed here.
 static bb_status rate_best(bb_ao_whole *self, const best *work, bb_index target,
-                           const double *wavelengths_m, double *strehl)
+                           const double *wavelengths_m, double *strehl, best_residual *residual)
 {
     bb_status status = BB_OK;
     const bb_index rows = work->sides[target].rows;
@@ -190,11 +194,13 @@ static bb_status rate_best(bb_ao_whole *self, const best *work, bb_index target,
     const bb_whole_estimate estimate = {
         .whole = self->models[target], .r = m, .product = product, .kind = BB_RESIDUAL_COMMANDS};
     bb_tomography_score score = {.kind = BB_SCORE_PAIRS,
+                                 .tilt_rms = NAN,
                                  .residual = BB_RESIDUAL_COMMANDS,
                                  .estimate = &estimate,
                                  .strehl = strehl};
     BB_TRY(bb_tomography_rate(self->problem, target, zeros, self->study->wavelengths_um.count,
                               wavelengths_m, &score, &outcome));
+    *residual = (best_residual){score.residual_rms, score.tilt_rms};
 done:
     BB_RELEASE(&product);
     BB_RELEASE(&zeros);
@@ -218,6 +224,20 @@ static const bb_output_table best_outputs = {.title = "/results, ao",
                                              .group = "results",
                                              .axes = "target, wavelength",
                                              BB_OUTPUT_ROWS(best_rows)};
+
+static const bb_output residual_rows[] = {
+    {"residual_rms_minimum_variance_nm", "target", "nm",
+     "rms of the residual wavefront behind `strehl_minimum_variance`",
+     .member = offsetof(best_residual, residual_m), .scale = 1e9},
+    {"residual_tilt_minimum_variance_nm", "target", "nm", "rms of its tip and tilt",
+     .note = "as `residual_tilt_by_nm`", .member = offsetof(best_residual, tilt_m), .scale = 1e9},
+};
+
+static const bb_output_table residual_outputs = {.title = "/results, ao",
+                                                 .when = "With `error_terms.minimum_variance`:",
+                                                 .group = "results",
+                                                 .axes = "target",
+                                                 BB_OUTPUT_ROWS(residual_rows)};
 
 static bool wants_best(const void *study)
 {
@@ -246,7 +266,12 @@ static bb_status publish_best(void *all, bb_results *results)
                                           bb_factor_pipelines_reference(&study->pipelines);
     bb_factor_problem posed = run->factor_problem;
     best work = {.targets = self->problem->target_count};
-    best_row *rows = NULL; // [targets][wavelengths]
+    best_row *rows = NULL;           // [targets][wavelengths]
+    best_residual *residuals = NULL; // [targets]
+    BB_TRY(BB_ALLOCATE(work.targets, &residuals));
+    for (bb_index t = 0; t < work.targets; ++t) {
+        residuals[t] = (best_residual){NAN, NAN};
+    }
     BB_TRY(pose_best(self, &work));
     BB_TRY(
         bb_ao_evaluation_create("least variance", work.targets, wavelengths, 0, 0, &work.solved));
@@ -258,7 +283,7 @@ static bb_status publish_best(void *all, bb_results *results)
     for (bb_index t = 0; work.solved.common.outcome.kind == BB_OUTCOME_OK && t < work.targets;
          ++t) {
         BB_TRY(rate_best(self, &work, t, run->scoring.wavelengths_m,
-                         work.solved.strehl + t * wavelengths));
+                         work.solved.strehl + t * wavelengths, &residuals[t]));
     }
     BB_TRY(BB_ALLOCATE(work.targets * wavelengths, &rows));
     for (bb_index i = 0; i < work.targets * wavelengths; ++i) {
@@ -266,9 +291,12 @@ static bb_status publish_best(void *all, bb_results *results)
     }
     BB_TRY(bb_output_table_publish_records(&best_outputs, rows, sizeof *rows,
                                            work.targets * wavelengths, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&residual_outputs, residuals, sizeof *residuals,
+                                           work.targets, NULL, results));
 done:
     release_best(&work);
     BB_RELEASE(&rows);
+    BB_RELEASE(&residuals);
     return status;
 }
 
@@ -277,5 +305,5 @@ const bb_part bb_ao_whole_part = {
     .wanted = wants_best,
     .need = need_best,
     .run = publish_best,
-    .outputs = BB_OUTPUTS(&best_outputs),
+    .outputs = BB_OUTPUTS(&best_outputs, &residual_outputs),
 };

@@ -8,6 +8,9 @@
 double bb_measurement_electrons(const bb_sensor *sensor, double atmosphere_transmission)
 {
     const double area = sensor->size_m * sensor->size_m;
+    if (!isnan(sensor->star.photons)) {
+        return sensor->star.photons;
+    }
     return sensor->star.kind->electrons(&sensor->star, area, atmosphere_transmission);
 }
 
@@ -21,8 +24,10 @@ bb_status bb_measurement_noise_create(const bb_sensor_array *array, const bb_atm
         const bb_sensor *sensor = &array->sensors[k];
         const bb_star *star = &sensor->star;
         const double electrons = bb_measurement_electrons(sensor, array->atmosphere_transmission);
-        const double ratio = star->read_noise_e / (electrons * star->pixel_arcsec);
-        const double read = 0.82 * ratio * ratio;
+        const double pixel_variance =
+            star->read_noise_e * star->read_noise_e + star->excess_noise * star->background_e;
+        const double scale = electrons * star->pixel_arcsec;
+        const double given = star->noise_arcsec * star->noise_arcsec;
         const double seeing = bb_atmosphere_seeing_arcsec(atmosphere, star->wavelength_m);
         bb_slope_noise *first = noise.subaperture + sensor->first / 2;
         for (bb_index i = 0; i < sensor->count; ++i) {
@@ -30,12 +35,13 @@ bb_status bb_measurement_noise_create(const bb_sensor_array *array, const bb_atm
             const bb_sensor_frame *frame = &sensor->frame;
             const double x = sensor->x_m[i] - star->launch_x_m;
             const double y = sensor->y_m[i] - star->launch_y_m;
-            const bb_star_spot spot = {.electrons = electrons,
-                                       .read = read,
+            const bb_star_spot spot = {.electrons = electrons / star->excess_noise,
+                                       .read = 0.82 * pixel_variance / (scale * scale),
                                        .seeing_arcsec = seeing,
                                        .from_x_m = frame->cosine * x + frame->sine * y,
                                        .from_y_m = frame->cosine * y - frame->sine * x};
-            first[i] = star->kind->noise(star, &spot);
+            first[i] = isnan(given) ? star->kind->noise(star, &spot)
+                                    : (bb_slope_noise){.xx = given, .yy = given};
         }
     }
     *out = noise;

@@ -5,12 +5,14 @@
 // The model is that of ecrc/moao. Electrons per subaperture and frame:
 //   ngs  F = 10^(2.9 - 0.4 m_R) T d^2 t B[Angstrom] 1e4
 //   lgs  F = flux t d^2 T_lgs / T_atmosphere
-// and with s the seeing at the sensor's wavelength, g = 0.82 (read noise / (F pixel))^2:
+// or photons_per_frame, and with s the seeing at the sensor's wavelength, an excess noise factor E
+// that divides F in the first terms, g = 0.82 (read noise^2 + E background) / (F pixel)^2:
 //   ngs  var = 0.32 s^2 / F + g s^4
 //   lgs  P = s^2 + spot^2, e = depth |p - launch| / altitude^2 (arcsec),
 //        short = 0.32 P / F + g P^2, long = 0.32 (P + e^2) / F + g (P + e^2)^1.5 P^0.5,
 // the long axis along p - launch, relative to the axes of the lenslet grid: xx = long cos^2 + short
-// sin^2, yy swapped, xy = (long - short) sin cos. Noise is uncorrelated between subapertures.
+// sin^2, yy swapped, xy = (long - short) sin cos. noise_mas^2 replaces all of it. Noise is
+// uncorrelated between subapertures.
 #ifndef BB_PHYSICS_AO_COVARIANCE_MEASUREMENT_NOISE_H
 #define BB_PHYSICS_AO_COVARIANCE_MEASUREMENT_NOISE_H
 

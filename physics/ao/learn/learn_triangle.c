@@ -14,7 +14,8 @@ static bb_status create_layer(const bb_ao_config *config, double height_m, doubl
                               bb_learn_layer *layer)
 {
     bb_status status = BB_OK;
-    bb_layer_config unit = {.height_m = height_m, .strength = 1.0, .cn2_m13 = NAN};
+    bb_layer_config unit = {
+        .height_m = height_m, .strength = 1.0, .cn2_m13 = NAN, .wind_m_per_s = NAN};
     const bb_atmosphere_config alone = {.profile = -1,
                                         .layers = {.items = &unit, .count = 1},
                                         .outer_scale_m = outer_scale_m,

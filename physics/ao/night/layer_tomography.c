@@ -366,7 +366,7 @@ done:
 static bb_status make_atmosphere(const bb_ao_config *config, const bb_profile_series *series,
                                  bb_index l, bb_atmosphere *out)
 {
-    bb_layer_config one = {series->height_m[l], 1.0, NAN};
+    bb_layer_config one = {series->height_m[l], 1.0, NAN, NAN};
     const bb_atmosphere_config unit = {.profile = -1,
                                        .layers = {&one, 1},
                                        .outer_scale_m = series->outer_scale_m[l],

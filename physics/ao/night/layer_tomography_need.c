@@ -60,7 +60,7 @@ static bb_status measure(const bb_ao_config *config, const bb_profile_series *se
                          bb_index target_count, double threads, extent *out)
 {
     bb_status status = BB_OK;
-    bb_layer_config one = {series->height_m[0], 1.0, NAN};
+    bb_layer_config one = {series->height_m[0], 1.0, NAN, NAN};
     const bb_atmosphere_config unit = {.profile = -1,
                                        .layers = {&one, 1},
                                        .outer_scale_m = series->outer_scale_m[0],

@@ -407,7 +407,7 @@ static bb_status create_problem(const bb_ao_config *physics, bb_ao_learning *l)
     const bb_index targets = physics->target_count;
     BB_TRY(BB_ALLOCATE(l->profile.layer_count, &l->layers));
     for (bb_index k = 0; k < l->profile.layer_count; ++k) {
-        l->layers[k] = (bb_layer_config){l->profile.height_m[k], l->profile.strength[k], NAN};
+        l->layers[k] = (bb_layer_config){l->profile.height_m[k], l->profile.strength[k], NAN, NAN};
     }
     l->atmosphere = (bb_atmosphere_config){
         .profile = -1,

@@ -80,9 +80,7 @@ static bb_status check_wind(const bb_ao_study *study, const bb_config *config,
                             bb_problems *problems)
 {
     bb_status status = BB_OK;
-    const int profile = study->atmosphere.profile;
-    if (study->error_terms.wind_m_per_s.count == 0 &&
-        (profile < 0 || !bb_profile_has_wind((bb_profile)profile))) {
+    if (study->error_terms.wind_m_per_s.count == 0 && !bb_atmosphere_has_wind(&study->atmosphere)) {
         BB_TRY(refuse_key(config, "time_domain.frames",
                           "needs the wind of every layer, expected error_terms.wind_m_per_s",
                           problems));

@@ -142,7 +142,7 @@ static inline ao_case case_without_stars(double diameter_m, bb_index lenslets)
 static inline ao_case case_mcao(void)
 {
     static const bb_layer_config layers[] = {
-        {0.0, 0.6, NAN}, {4500.0, 0.25, NAN}, {11000.0, 0.15, NAN}};
+        {0.0, 0.6, NAN, NAN}, {4500.0, 0.25, NAN, NAN}, {11000.0, 0.15, NAN, NAN}};
     static const double ngs[3][2] = {{35.0, 20.0}, {-30.0, 28.0}, {5.0, -40.0}};
     ao_case c = case_without_stars(8.0, 10);
     c.atmosphere.profile = -1;
@@ -200,7 +200,7 @@ static inline ao_case case_vlt3136(void)
 }
 
 static const bb_layer_config case_layers[] = {
-    {100.0, 9.0, NAN}, {4000.0, 3.5, NAN}, {12500.0, 1.7, NAN}};
+    {100.0, 9.0, NAN, NAN}, {4000.0, 3.5, NAN, NAN}, {12500.0, 1.7, NAN, NAN}};
 
 /// No symmetry: unequal lenslet counts, altitudes, shifts, a layer above one star, a zenith angle.
 /// Two natural and two laser stars share a grid, and so a displacement table.

@@ -38,7 +38,7 @@ TEST(ranges_are_held_with_the_key_named)
 
 TEST(profile_and_layers_exclude_each_other)
 {
-    bb_layer_config layers[] = {{0.0, 10.0, NAN}, {8000.0, -1.80, NAN}};
+    bb_layer_config layers[] = {{0.0, 10.0, NAN, NAN}, {8000.0, -1.80, NAN, NAN}};
     ao_case c = case_nx456();
     c.atmosphere.layers = (bb_list){.items = layers, .count = 2};
     check_fails(check_case(&c), BB_INVALID, "profile and layers are both given");
@@ -54,14 +54,14 @@ TEST(profile_and_layers_exclude_each_other)
     layers[1].strength = NAN;
     check_fails(check_case(&c), BB_INVALID,
                 "atmosphere.layers[1]: expected strength in all layers");
-    layers[0] = (bb_layer_config){0.0, NAN, 0.0};
+    layers[0] = (bb_layer_config){0.0, NAN, 0.0, NAN};
     check_ok(check_case(&c));
     c.atmosphere.r0_m = 0.1;
     check_fails(check_case(&c), BB_INVALID, "atmosphere.r0_m: remove it, r0 follows");
     c.atmosphere.r0_m = NAN;
     c.atmosphere.seeing_arcsec = 0.8;
     check_fails(check_case(&c), BB_INVALID, "atmosphere.seeing_arcsec: remove it, r0 follows");
-    layers[1] = layers[0] = (bb_layer_config){0.0, 1.0, NAN};
+    layers[1] = layers[0] = (bb_layer_config){0.0, 1.0, NAN, NAN};
     check_ok(check_case(&c));
     c.atmosphere.r0_m = 0.1;
     check_fails(check_case(&c), BB_INVALID, "seeing_arcsec = 0.8: r0_m = 0.1 is set too");
@@ -98,9 +98,11 @@ TEST(there_must_be_stars_targets_and_subapertures)
     check_fails(check_case(&c), BB_INVALID, "guide_stars: 0 stars");
     check_refused(c.target_count = 0, "targets: 0");
     c = case_nx456();
-    c.targets[0].lenslets = 1; // the only centre is inside the obstruction
+    c.telescope.obstruction = 0.8; // half of a single lenslet is dark: pi/4 0.8^2 > 0.5
+    c.targets[0].lenslets = 1;
     check_fails(check_case(&c), BB_INVALID, "targets[0].lenslets = 1 leaves no valid subaperture");
-    check_refused(c.stars[3].lenslets = 1, "guide_stars[3].lenslets = 1 leaves no valid");
+    check_refused((c.telescope.obstruction = 0.8, c.stars[3].lenslets = 1),
+                  "guide_stars[3].lenslets = 1 leaves no valid");
 }
 
 TEST(masks_are_held_to_their_rules)

@@ -75,7 +75,8 @@ TEST(fried_parameter_rescales_and_zenith_angle_stretches)
 
 TEST(layers_of_the_user_are_kept)
 {
-    bb_layer_config layers[] = {{50.0, 20.0, NAN}, {9000.0, 0.0, NAN}, {11000.0, 5.0, NAN}};
+    bb_layer_config layers[] = {
+        {50.0, 20.0, NAN, NAN}, {9000.0, 0.0, NAN, NAN}, {11000.0, 5.0, NAN, NAN}};
     const bb_atmosphere_config config = {
         .profile = -1, .layers = {layers, 3}, .outer_scale_m = 30.0, .r0_m = NAN};
     autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, &config, 0.0);
@@ -83,6 +84,14 @@ TEST(layers_of_the_user_are_kept)
     check_relative(atmosphere.r0_m, pow(25.0, -0.6), 1e-14);
     assert_true(atmosphere.strength[1] == 0.0 && atmosphere.height_m[2] == 11000.0);
     assert_true(atmosphere.outer_scale_m == 30.0);
+    assert_false(bb_atmosphere_has_wind(&config));
+    layers[0].wind_m_per_s = layers[1].wind_m_per_s = 4.0;
+    assert_false(bb_atmosphere_has_wind(&config));
+    layers[2].wind_m_per_s = 9.0;
+    assert_true(bb_atmosphere_has_wind(&config));
+    bb_atmosphere_release(&atmosphere);
+    check_ok(bb_atmosphere_create(&config, 0.0, &atmosphere));
+    assert_true(atmosphere.wind_m_per_s[0] == 4.0 && atmosphere.wind_m_per_s[2] == 9.0);
 }
 
 // By hand: 0.98 * 500 nm/0.10 m = 4.9e-6 rad = 1.010697550 arcsec. At 2.2 um a seeing of 0.5 arcsec
@@ -109,7 +118,7 @@ TEST(seeing_is_a_fried_parameter)
 // to the -3/5 power 0.1218321589; at a zenith angle of 60 deg twice the sum, r0 = 0.0803792487.
 TEST(layers_by_cn2_have_their_fried_parameter)
 {
-    bb_layer_config layers[] = {{0.0, NAN, 4e-13}, {9000.0, NAN, 1e-13}};
+    bb_layer_config layers[] = {{0.0, NAN, 4e-13, NAN}, {9000.0, NAN, 1e-13, NAN}};
     const bb_atmosphere_config config = {.profile = -1,
                                          .layers = {layers, 2},
                                          .outer_scale_m = 25.0,

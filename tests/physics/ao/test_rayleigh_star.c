@@ -22,7 +22,10 @@ static ao_case beacon(double zenith_angle_deg, int kind)
                                             .power_w = 18.0,
                                             .spot_arcsec = 1.0,
                                             .depth_km = 2.0,
-                                            .tilt_variance_arcsec2 = 0.7};
+                                            .tilt_variance_arcsec2 = 0.7,
+                                            .photons_per_frame = NAN,
+                                            .noise_mas = NAN,
+                                            .excess_noise = 1.0};
     c.sensors.lgs = c.sensors.rayleigh;
     add_star(&c, kind, 40.0, 0.0);
     c.stars[0].settings = bb_guide_star_kind_unset();

@@ -15,7 +15,7 @@ TEST(centre_rule_gives_the_published_counts)
         {10, 76, .2},    {16, 196, .2},   {29, 640, .2},   {36, 976, .2},   {38, 1080, .2},
         {40, 1212, .2},  {41, 1264, .2},  {47, 1672, .2},  {61, 2812, .2},  {64, 3104, .2},
         {74, 4132, .2},  {80, 4816, .2},  {86, 5576, .2},  {38, 1036, .28}, {64, 2972, .28},
-        {74, 3972, .28}, {80, 4632, .28}, {86, 5348, .28}, {1, 1, 0.0},     {1, 0, .2},
+        {74, 3972, .28}, {80, 4632, .28}, {86, 5348, .28}, {1, 1, 0.0},     {1, 1, .2},
         {0, 0, 0.0},
     };
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; ++i) {
@@ -31,6 +31,9 @@ TEST(subapertures_run_along_x_from_the_most_negative)
     double x[12];
     double y[12];
     assert_int_equal(bb_subapertures_count(4, &(bb_pupil){.obstruction = 0.0}), 12);
+    // A single lenslet counts while half of it is lit: pi/4 (1 - obstruction^2) >= 1/2.
+    assert_int_equal(bb_subapertures_count(1, &(bb_pupil){.obstruction = 0.60}), 1);
+    assert_int_equal(bb_subapertures_count(1, &(bb_pupil){.obstruction = 0.61}), 0);
     bb_subapertures_centres(4, &(bb_pupil){.obstruction = 0.0}, x, y);
     static const double expected_x[] = {-.25, .25,  -.75, -.25, .25,  .75,
                                         -.75, -.25, .25,  .75,  -.25, .25};

@@ -103,8 +103,8 @@ TEST(a_seeing_is_its_fried_parameter)
 TEST(layers_of_cn2_are_their_strengths)
 {
     char lines[1000];
-    const bb_layer_config low = {200.0, NAN, 2.5e-13};
-    const bb_layer_config high = {9000.0, NAN, 1e-13};
+    const bb_layer_config low = {200.0, NAN, 2.5e-13, NAN};
+    const bb_layer_config high = {9000.0, NAN, 1e-13, NAN};
     (void)snprintf(lines, sizeof lines,
                    "atmosphere: {layers: [{height_m: 200.0, cn2_m13: 2.5e-13}, {height_m: 9000.0, "
                    "cn2_m13: 1.0e-13}]}\n%s",
@@ -116,6 +116,24 @@ TEST(layers_of_cn2_are_their_strengths)
                    bb_atmosphere_layer_strength(&low), bb_atmosphere_layer_strength(&high), rest);
     put_study("strengths.yaml", lines);
     check_same("cn2.yaml", "strengths.yaml");
+}
+
+// The wind of layers in a CSV file is that of the error terms.
+TEST(layers_of_a_table_have_their_wind)
+{
+    char lines[1000];
+    write_text("profile.csv", "height_m,strength,wind_m_per_s\n200,20,6\n9000,5,25\n");
+    (void)snprintf(lines, sizeof lines,
+                   "atmosphere: {layers: profile.csv}\nerror_terms: {frame_delay_ms: 2.0}\n%s",
+                   rest);
+    put_study("table.yaml", lines);
+    (void)snprintf(lines, sizeof lines,
+                   "atmosphere: {layers: [{height_m: 200.0, strength: 20.0}, {height_m: 9000.0, "
+                   "strength: 5.0}]}\nerror_terms: {frame_delay_ms: 2.0, wind_m_per_s: [6.0, "
+                   "25.0]}\n%s",
+                   rest);
+    put_study("list.yaml", lines);
+    check_same("table.yaml", "list.yaml");
 }
 
 // A sweep rotates a ring by its key, also if the study was read once for all points.

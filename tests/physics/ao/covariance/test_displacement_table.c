@@ -4,7 +4,7 @@
 #include "tests/physics/ao/cases.h"
 
 static const bb_layer_config layers[] = {
-    {100.0, 9.0, NAN}, {4000.0, 3.5, NAN}, {12500.0, 1.7, NAN}};
+    {100.0, 9.0, NAN, NAN}, {4000.0, 3.5, NAN, NAN}, {12500.0, 1.7, NAN, NAN}};
 
 typedef struct scene {
     ao_case config;

@@ -46,6 +46,39 @@ TEST(natural_star_by_hand)
     }
 }
 
+// 100 photons on an EMCCD (F^2 = 2) with 1 e- of background and read noise of 0.5 e-, by hand.
+TEST(photons_of_a_detector_by_hand)
+{
+    ao_case c = case_without_stars(8.0, 8);
+    c.atmosphere.r0_m = 0.1;
+    c.sensors.read_noise_e = 0.5;
+    add_star(&c, BB_GUIDE_STAR_NGS, 1.0, 2.0);
+    bb_star_settings *star = &c.stars[0].settings;
+    star->magnitude = NAN;
+    star->photons_per_frame = 100.0;
+    star->excess_noise = 2.0;
+    star->background_e = 1.0;
+    autocall(release) noisy made = make(&c);
+    assert_true(bb_measurement_electrons(&made.guides.sensors[0], 0.84) == 100.0);
+    const double s = 0.978603;
+    const double photon = 0.32 * s * s * 2.0 / 100.0;
+    const double read = 0.82 * (0.25 + 2.0 * 1.0) / pow(100.0 * 0.3, 2.0) * pow(s, 4.0);
+    check_relative(made.noise.subaperture[0].xx, photon + read, 1e-5);
+}
+
+TEST(noise_equivalent_angle_replaces_the_model)
+{
+    ao_case c = case_without_stars(8.0, 8);
+    add_star(&c, BB_GUIDE_STAR_LGS, 30.0, 0.0);
+    c.stars[0].settings.noise_mas = 27.0;
+    autocall(release) noisy made = make(&c);
+    for (bb_index i = 0; i < made.noise.count; ++i) {
+        check_relative(made.noise.subaperture[i].xx, 0.027 * 0.027, 1e-14);
+        assert_true(made.noise.subaperture[i].yy == made.noise.subaperture[i].xx);
+        assert_true(made.noise.subaperture[i].xy == 0.0);
+    }
+}
+
 TEST(laser_star_is_long_away_from_its_launch_telescope)
 {
     ao_case c = case_without_stars(40.0, 20);

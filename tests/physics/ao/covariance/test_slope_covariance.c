@@ -364,7 +364,7 @@ TEST(averaged_gradients_meet_point_differences)
 // variance of 5.4849e-5, 1.8 times as large.
 TEST(tilt_sensors_have_the_integrated_covariance)
 {
-    static const bb_layer_config ground[] = {{0.0, 1.0, NAN}};
+    static const bb_layer_config ground[] = {{0.0, 1.0, NAN, NAN}};
     enum { N = 2 * (4 + 32) };
     static const struct {
         int row, column;

@@ -137,7 +137,7 @@ TEST_FULL(truth_a_delay_later_has_the_covariance_of_drifted_sensors)
 // with sensors in another direction, by table and directly.
 TEST(a_drift_is_a_direction)
 {
-    static const bb_layer_config layers[] = {{8000.0, 1.0, NAN}};
+    static const bb_layer_config layers[] = {{8000.0, 1.0, NAN, NAN}};
     const double step_arcsec = 3.0;
     ao_case c = small_case(5);
     c.atmosphere.profile = -1;

@@ -229,7 +229,7 @@ TEST(the_usual_condition_keeps_the_tilts)
 TEST(no_subaperture_is_an_error)
 {
     bb_deformable_mirror mirror = {0};
-    check_fails(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, 1, NAN, &mirror),
+    check_fails(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.8}, 1, NAN, &mirror),
                 BB_INVALID, "a mirror of 1 lenslets");
 }
 

@@ -144,7 +144,7 @@ TEST_FULL(mixed_layers_are_the_problem_of_their_strengths)
 TEST(layers_have_outer_scales_of_their_own)
 {
     const bb_profile_row rows[] = {{0.0, 4000.0, 2.0, NAN, 25.0}, {0.0, 4000.0, 3.0, NAN, 60.0}};
-    static const bb_layer_config layer[] = {{4000.0, 1.0, NAN}};
+    static const bb_layer_config layer[] = {{4000.0, 1.0, NAN, NAN}};
     const double strength[] = {2.0, 3.0};
     bb_tomography *alone[2] = {NULL, NULL};
     ao_case c = case_asymmetric();
