@@ -15,11 +15,13 @@ class BuildWithLibrary(build_py):
     """Copies libbitbudget.so.0 and bitbudget.h into bitbudget/_lib."""
 
     def run(self) -> None:
+        """Build the package and copy the files."""
         super().run()
         library = Path(os.environ.get("BITBUDGET_LIBRARY", SOURCE / "build" / "lib" / "libbitbudget.so.0"))
         header = Path(os.environ.get("BITBUDGET_HEADER", SOURCE / "lib" / "bitbudget.h"))
         if not library.exists() or not header.exists():
-            raise SystemExit(f"no {library} or {header}: run ./setup python first, or set BITBUDGET_LIBRARY and BITBUDGET_HEADER")
+            raise SystemExit(f"no {library} or {header}: run ./setup python first, or set BITBUDGET_LIBRARY and "
+                             "BITBUDGET_HEADER")
         folder = Path(self.build_lib) / "bitbudget" / "_lib"
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(library.resolve(), folder / "libbitbudget.so.0")
@@ -30,6 +32,7 @@ class Wheel(bdist_wheel):
     """A wheel for any version of Python: the library is loaded by cffi at run time."""
 
     def get_tag(self) -> tuple[str, str, str]:
+        """Return the tags of any Python 3 and of the platform."""
         return "py3", "none", super().get_tag()[2]
 
 
@@ -37,6 +40,7 @@ class BinaryDistribution(Distribution):
     """A wheel for one platform."""
 
     def has_ext_modules(self) -> bool:
+        """Return True: the package has a library of the platform."""
         return True
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of the program that are implemented in Python: plot and report.
+"""Commands of the program that are implemented in Python: plot, report, import and try.
 
 The program starts them with its own command line, after it has checked the options, the output
 against the inputs, and the files that it can read.
@@ -7,7 +7,6 @@ against the inputs, and the files that it can read.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib.util
 import os
 import signal
@@ -17,29 +16,29 @@ from pathlib import Path
 
 from .errors import Error, UsageError
 
-_MODULES = {"plot": ("numpy", "h5py", "matplotlib"), "report": ("numpy", "h5py", "matplotlib", "jinja2")}
+_MODULES = {"plot": ("numpy", "h5py", "matplotlib"), "report": ("numpy", "h5py", "matplotlib", "jinja2"),
+            "import": ("numpy", "h5py", "yaml"), "try": ("numpy", "h5py", "yaml")}
+_VALUES = ("output", "kind", "size", "pipeline", "x", "y", "value", "exposure", "step", "max-loss", "tex",
+           "device", "dataset", "shape", "lenslets", "sensor")
 _SYSTEM_PYTHON = "/usr/bin/python3"
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("bitbudget", add_help=False, allow_abbrev=False)
-    commands = parser.add_subparsers(dest="command", required=True)
-    plot = commands.add_parser("plot", allow_abbrev=False)
-    plot.add_argument("files", nargs="+")
-    plot.add_argument("--list", action="store_true")
-    for name in ("kind", "size", "pipeline", "x", "y", "value", "exposure"):
-        plot.add_argument(f"--{name}")
-    plot.add_argument("--step", type=int)
-    report = commands.add_parser("report", allow_abbrev=False)
-    report.add_argument("files", nargs=1)
-    report.add_argument("--max-loss", type=float)
-    report.add_argument("--tex")
-    for command in (plot, report):
-        command.add_argument("-o", "--output")
-        command.add_argument("--force", action="store_true")
-        command.add_argument("-q", "--quiet", action="store_true")
-        command.add_argument("-v", "--verbose", action="store_true")
-    return parser
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    """Parse a command line whose options the program has checked."""
+    parser = argparse.ArgumentParser("bitbudget", add_help=False)
+    parser.add_argument("command", choices=_MODULES)
+    parser.add_argument("files", nargs="+")
+    options = {f"--{name}": {"step": int, "lenslets": int, "max-loss": float}.get(name, str) for name in _VALUES}
+    for name, kind in options.items():
+        parser.add_argument(name, type=kind)
+    parser.add_argument("-o", dest="output")
+    for names in (("--list",), ("--force",), ("-q", "--quiet"), ("-v", "--verbose")):
+        parser.add_argument(*names, action="store_true")
+    words, rest = [], iter(arguments)
+    for word in rest:  # values may start with "-"
+        word = "--output" if word == "-o" else word
+        words.append(f"{word}={next(rest, '')}" if word in options else word)
+    return parser.parse_intermixed_args(words)
 
 
 def _say(options: argparse.Namespace, text: str) -> None:
@@ -75,8 +74,6 @@ def _report(options: argparse.Namespace) -> None:
     if options.output is None and options.tex is None:
         raise UsageError("report needs -o REPORT.html, --tex DIR or both")
     source = options.files[0]
-    if options.output is not None:
-        report.check_name(options.output)
     opened = result.open(source)
     if options.output is not None:
         report.write(opened, options.output, options.max_loss, source)
@@ -86,6 +83,41 @@ def _report(options: argparse.Namespace) -> None:
         _say(options, f"LaTeX: include {options.tex}/all.tex")
 
 
+def _import(options: argparse.Namespace) -> None:
+    from . import files, importers, output
+
+    first = options.files[0]
+    if Path(first).suffix in importers.KINDS:
+        draft = importers.read(*options.files, lenslets=options.lenslets, sensor=options.sensor)
+        if options.output is not None and Path(options.output).resolve() in draft.inputs:
+            raise UsageError(f"output '{options.output}' is a file that is read")
+        for note in draft.notes():
+            _say(options, note)
+        if options.output is None:
+            sys.stdout.write(draft.text())
+            return
+        output.write(options.output, draft.text())
+        _say(options, f"study: {options.output}")
+        return
+    if len(options.files) != 1 or Path(options.output or "").suffix not in (".h5", ".hdf5"):
+        raise UsageError("import of an array needs one file and -o FILE.h5")
+    names = files.store(files.read(first, options.dataset, files.parse_shape(options.shape)), options.output)
+    _say(options, f"array: {options.output}, {', '.join(names)}")
+
+
+def _try(options: argparse.Namespace) -> None:
+    from . import files, program, trial
+
+    loss = 1e-3 if options.max_loss is None else options.max_loss
+    tried = trial.try_formats(options.files[0], loss, name=options.dataset, shape=files.parse_shape(options.shape),
+                              output=options.output, device=options.device or "auto")
+    sys.stdout.write(program.run(["show", str(tried.path), "--max-loss", repr(loss)]))
+    _say(options, f"results: {tried.path}")
+
+
+_COMMANDS = {"plot": _plot, "report": _report, "import": _import, "try": _try}
+
+
 def _require(command: str) -> None:
     """Continue with the distribution's Python if this one lacks packages that ./setup installs there."""
     missing = [name for name in _MODULES[command] if importlib.util.find_spec(name) is None]
@@ -93,25 +125,20 @@ def _require(command: str) -> None:
         return
     if os.path.realpath(sys.executable) != os.path.realpath(_SYSTEM_PYTHON) and os.access(_SYSTEM_PYTHON, os.X_OK):
         os.execv(_SYSTEM_PYTHON, [_SYSTEM_PYTHON, "-m", "bitbudget", *sys.argv[1:]])
-    packages = " ".join(f"python3-{name}" for name in missing)
     raise UsageError(f"'{command}' needs the Python packages {', '.join(missing)}; install them: "
-                     f"apt-get install {packages}")
+                     f"apt-get install python3-{' python3-'.join(missing)}")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command and return the exit code of the program."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    options = _parser().parse_args(arguments)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader of a list may end
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda found, _: sys.exit(128 + found))
+    options = _parse(sys.argv[1:] if arguments is None else arguments)
     try:
         _require(options.command)
-        {"plot": _plot, "report": _report}[options.command](options)
+        _COMMANDS[options.command](options)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of a list ended
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
     except Error as error:
         print(f"bitbudget: {error}", file=sys.stderr)
         return error.exit_code

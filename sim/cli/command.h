@@ -52,9 +52,9 @@ BB_CHECKED bb_status bb_command_inputs(const bb_options *options, const bb_confi
 
 /// Command functions; bb_command_table describes them.
 bb_command_act bb_command_check, bb_command_completion, bb_command_config, bb_command_convergence,
-    bb_command_diff, bb_command_export, bb_command_help, bb_command_info, bb_command_kernel,
-    bb_command_live, bb_command_new, bb_command_outputs, bb_command_plot, bb_command_prebuild,
-    bb_command_realtime, bb_command_report, bb_command_rerun, bb_command_run, bb_command_show,
-    bb_command_sweep, bb_command_tune;
+    bb_command_diff, bb_command_export, bb_command_help, bb_command_import, bb_command_info,
+    bb_command_kernel, bb_command_live, bb_command_new, bb_command_outputs, bb_command_plot,
+    bb_command_prebuild, bb_command_realtime, bb_command_report, bb_command_rerun, bb_command_run,
+    bb_command_show, bb_command_sweep, bb_command_try, bb_command_tune;
 
 #endif

@@ -118,6 +118,25 @@ static const bb_command table[] = {
      "configuration, provenance, and how to repeat and cite the result. Needs the Python package with "
      "matplotlib, h5py and jinja2. DIR is the folder of a sweep.",
      .words = {{"output", "HTML page"}}},
+    {"import", bb_command_import,
+     {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_ARRAY, BB_OPTION_INSTRUMENT, BB_OPTION_LEVEL},
+     1, INTPTR_MAX, BB_OPERAND_NONE, "convert an instrument, a matrix or a map of another program (Python)",
+     "import INSTRUMENT.ini|.yml|.conf [FILE|key=value ...] [-o STUDY.yaml] [options]\n"
+     "import ARRAY.npy|.npz|.mtx|.f32|.mat|.dat|.datx|... -o FILE.h5 [options]",
+     "Translates an instrument of TIPTOP (.ini), SPECULA (.yml) or MAOS (.conf) to a study of ao. Each "
+     "line names its origin; the head lists what was assumed and what is missing. Files and settings "
+     "that follow are those of MAOS's command line. An array becomes HDF5 that studies read: NumPy, "
+     "Matrix Market, raw numbers, MATLAB, Zygo, 4D, FITS. Of an interferogram also the wrapped phase is "
+     "written.",
+     .words = {{"output", "study or HDF5 file; default for a study: standard output"}}},
+    {"try", bb_command_try,
+     {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_MAX_LOSS, BB_OPTION_DEVICE, BB_OPTION_ARRAY, BB_OPTION_LEVEL},
+     1, 1, BB_OPERAND_NONE, "try all formats and codecs on a matrix (Python)",
+     "try ARRAY [--max-loss X] [options]",
+     "Multiplies a matrix of any file that import reads by random vectors in every format and codec, and "
+     "prints which has the fewest bytes within a relative error of 0.001 or --max-loss. Arrays of three "
+     "and four axes are stored as meshes.",
+     .words = {{"output", "result file; default outputs/product-study-<digest>.h5"}}},
     {"export", bb_command_export,
      {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_PARTS, BB_OPTION_PIPELINE, BB_OPTION_LEVEL},
      1, 1, BB_OPERAND_RESULT, "export reconstructors, images and pupil of a result file as FITS",

@@ -36,6 +36,8 @@ typedef enum bb_option_group {
     BB_OPTION_PIPELINE,
     BB_OPTION_KEYS,
     BB_OPTION_TEX,
+    BB_OPTION_ARRAY,
+    BB_OPTION_INSTRUMENT,
     BB_OPTION_FORMAT,
     BB_OPTION_PARTS,
     BB_OPTION_KERNEL,
@@ -78,6 +80,14 @@ typedef struct bb_picture_options {
     const char *tex;   ///< folder
     const char *parts; ///< comma-separated names
 } bb_picture_options;
+
+/// Options of `import` and `try`.
+typedef struct bb_import_options {
+    const char *dataset; ///< name of an array in a file
+    const char *shape;   ///< "RxC", of raw numbers
+    const char *sensor;  ///< substitute for a sensor that is not simulated
+    bb_index lenslets;   ///< reduced order
+} bb_import_options;
 
 /// Options of `sweep`.
 typedef struct bb_sweep_options {
@@ -130,6 +140,7 @@ typedef struct bb_options {
     bb_log_level level;
     bb_show_options show;
     bb_picture_options picture;
+    bb_import_options import;
     bb_sweep_options sweep;
     bb_kernel_options kernel;
     bb_bench_options bench;

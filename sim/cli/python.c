@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget plot and report, implemented in the Python package. The process continues as python3
-// with the same command line: output, signals and exit code are those of the package.
+// bitbudget plot, report, import and try, implemented in the Python package. The process continues
+// as python3 with the same command line: output, signals and exit code are those of the package.
 #include "core/isolation.h"
 #include "core/memory.h"
 #include "sim/cli/command.h"
@@ -142,4 +142,31 @@ bb_status bb_command_report(const bb_options *options, const bb_experiment_table
 {
     (void)experiments;
     return run(options, "report", "report on");
+}
+
+// Other programs' files, read by the package alone.
+static bb_status run_foreign(const bb_options *options, const char *command)
+{
+    bb_status status = BB_OK;
+    bb_file_list inputs = {0};
+    BB_TRY(bb_command_inputs(options, NULL, &inputs));
+    BB_TRY(options->output == NULL
+               ? BB_OK
+               : bb_file_check(options->output, false, options->force, 0.0, &inputs));
+    BB_TRY(start(options, command));
+done:
+    bb_file_list_release(&inputs);
+    return status;
+}
+
+bb_status bb_command_import(const bb_options *options, const bb_experiment_table *experiments)
+{
+    (void)experiments;
+    return run_foreign(options, "import");
+}
+
+bb_status bb_command_try(const bb_options *options, const bb_experiment_table *experiments)
+{
+    (void)experiments;
+    return run_foreign(options, "try");
 }
