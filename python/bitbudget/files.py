@@ -249,9 +249,10 @@ def read(path: str | os.PathLike[str], name: str | None = None, shape: Sequence[
 
     Examples
     --------
-    >>> import bitbudget, numpy
-    >>> numpy.arange(6.0, dtype="f4").tofile("/tmp/field.f32")
-    >>> bitbudget.read("/tmp/field.f32", shape=(2, 3)).values.shape
+    >>> import bitbudget, numpy, tempfile
+    >>> with tempfile.NamedTemporaryFile(suffix=".f32") as file:
+    ...     numpy.arange(6.0, dtype="f4").tofile(file.name)
+    ...     bitbudget.read(file.name, shape=(2, 3)).values.shape
     (2, 3)
     """
     path = Path(path)

@@ -111,6 +111,8 @@ done:
     return status;
 }
 
+// `verb` of a command on result files, in messages; NULL: files of other programs, which the
+// package reads alone.
 static bb_status run(const bb_options *options, const char *command, const char *verb)
 {
     bb_status status = BB_OK;
@@ -120,7 +122,7 @@ static bb_status run(const bb_options *options, const char *command, const char 
     BB_TRY(options->output == NULL
                ? BB_OK
                : bb_file_check(options->output, false, options->force, 0.0, &inputs));
-    for (bb_index i = 0; i < options->operand_count; ++i) {
+    for (bb_index i = 0; verb != NULL && i < options->operand_count; ++i) {
         BB_RELEASE(&path);
         BB_TRY(find_path(options, options->operands[i], &path));
         BB_TRY(check_file(verb, path));
@@ -144,29 +146,14 @@ bb_status bb_command_report(const bb_options *options, const bb_experiment_table
     return run(options, "report", "report on");
 }
 
-// Other programs' files, read by the package alone.
-static bb_status run_foreign(const bb_options *options, const char *command)
-{
-    bb_status status = BB_OK;
-    bb_file_list inputs = {0};
-    BB_TRY(bb_command_inputs(options, NULL, &inputs));
-    BB_TRY(options->output == NULL
-               ? BB_OK
-               : bb_file_check(options->output, false, options->force, 0.0, &inputs));
-    BB_TRY(start(options, command));
-done:
-    bb_file_list_release(&inputs);
-    return status;
-}
-
 bb_status bb_command_import(const bb_options *options, const bb_experiment_table *experiments)
 {
     (void)experiments;
-    return run_foreign(options, "import");
+    return run(options, "import", NULL);
 }
 
 bb_status bb_command_try(const bb_options *options, const bb_experiment_table *experiments)
 {
     (void)experiments;
-    return run_foreign(options, "try");
+    return run(options, "try", NULL);
 }

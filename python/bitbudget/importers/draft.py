@@ -17,6 +17,12 @@ PIPELINES = ({"name": "reference", "arithmetic": "dp"}, {"name": "sp", "arithmet
              {"name": "fp16", "arithmetic": "dp", "storage": {"codec": "fp16"}},
              {"name": "int8", "arithmetic": "dp", "storage": {"codec": "integer", "bits": 8, "rounding": "sweep"}})
 
+
+def cartesian(radius: float, angle_deg: float) -> tuple[float, float]:
+    """Return x and y of a direction."""
+    return radius * math.cos(math.radians(angle_deg)), radius * math.sin(math.radians(angle_deg))
+
+
 _RECORDS = ("guide_stars", "targets", "mirrors")
 
 
@@ -64,6 +70,13 @@ class Draft:
         """Set the turbulent layers, in order of height."""
         self.set("atmosphere.layers", [{"height_m": height, "strength": weight}
                                        for height, weight in zip(heights, weights, strict=True)], origin)
+
+    def substitute(self, origin: str, kind: str, sensor: str | None) -> None:
+        """Replace a sensor that is not simulated, if the user asked for it."""
+        if sensor is None:
+            raise UsageError(f"{origin}: {kind} is not simulated; --sensor shack-hartmann substitutes a sensor")
+        self.assumed.append(f"{origin}: {kind} replaced by a Shack-Hartmann sensor; the result is not comparable with "
+                            "that of the instrument")
 
     def raise_layers(self, height_m: float, origin: str) -> None:
         """Give a single mirror's conjugate, m along the line of sight, by layers that are lower by it."""

@@ -214,11 +214,7 @@ def _sensor(file: _Settings, draft: Draft, p: int, sensor: str | None, pitch: fl
     """Record of the stars of a type of sensor, without direction."""
     diameter = file.list("aper.d")[0]
     if file.of("powfs.type", p, 0) == 1:
-        if sensor is None:
-            raise UsageError(f"{file.where('powfs.type')}: sensor type {p} is a pyramid, which is not simulated; "
-                             "--sensor shack-hartmann substitutes one")
-        draft.assumed.append(f"{file.where('powfs.type')}: pyramid replaced by a Shack-Hartmann sensor; the result is "
-                             "not comparable with that of the instrument")
+        draft.substitute(file.where("powfs.type"), f"sensor type {p}, a pyramid,", sensor)
     given = file.of("powfs.dsa", p, 0)
     size = pitch if given == 0 else _order(given, diameter)
     laser = math.isfinite(file.of("powfs.hs", p, math.inf))

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from ..errors import FileError, UsageError
-from .draft import Draft
+from ..errors import FileError
+from .draft import Draft, cartesian
 
 # Brightness of magnitude 0, J/s/m^2/um, by band and its wavelength in nm (Lena 1996; Na: SPECULA's own).
 _BANDS = {"U": (360, 4.35e-8), "B": (440, 7.2e-8), "V": (550, 3.92e-8), "R": (700, 1.76e-8), "I": (900, 8.3e-9),
@@ -93,19 +93,14 @@ def _list(value: Any) -> list[Any]:
 
 def _direction(objects: _Objects, source: str) -> tuple[float, float]:
     radius, angle = objects.objects[source].get("polar_coordinates", [0.0, 0.0])
-    return radius * math.cos(math.radians(angle)), radius * math.sin(math.radians(angle))
+    return cartesian(radius, angle)
 
 
 def _stars(objects: _Objects, draft: Draft, sensor: str | None, diameter: float) -> None:
     for name in objects.of("SH", "ModulatedPyramid", "PyrWFS"):
         about = objects.objects[name]
-        pyramid = about["class"] != "SH"
-        if pyramid and sensor is None:
-            raise UsageError(f"{objects.where(name, 'class')}: {about['class']} is not simulated; --sensor "
-                             "shack-hartmann substitutes one")
-        if pyramid:
-            draft.assumed.append(f"{objects.where(name, 'class')}: pyramid replaced by a Shack-Hartmann sensor; the "
-                                 "result is not comparable with that of the instrument")
+        if about["class"] != "SH":
+            draft.substitute(objects.where(name, "class"), about["class"], sensor)
         source = objects.source(name)
         star = objects.objects[source]
         x, y = _direction(objects, source)

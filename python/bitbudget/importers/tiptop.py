@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import configparser
-import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import FileError, UsageError
-from .draft import Draft
+from .draft import Draft, cartesian
 
 
 class _Settings:
@@ -61,7 +60,7 @@ def _places(file: _Settings, section: str) -> list[tuple[float, float]]:
     zenith, azimuth = file.list(section, "Zenith"), file.list(section, "Azimuth")
     if len(zenith) != len(azimuth):
         raise FileError(f"{file.path}: [{section}] has {len(zenith)} zenith and {len(azimuth)} azimuth angles")
-    return [(z * math.cos(math.radians(a)), z * math.sin(math.radians(a))) for z, a in zip(zenith, azimuth)]
+    return [cartesian(z, a) for z, a in zip(zenith, azimuth)]
 
 
 def _detector(file: _Settings, section: str, index: int, rate: float) -> dict[str, Any]:
@@ -83,13 +82,8 @@ def _detector(file: _Settings, section: str, index: int, rate: float) -> dict[st
 
 def _check_sensor(file: _Settings, section: str, draft: Draft, sensor: str | None) -> None:
     kind = file.get(section, "WfsType", "Shack-Hartmann")
-    if kind.lower() == "shack-hartmann":
-        return
-    if sensor is None:
-        raise UsageError(f"{file.path}: {file.where(section, 'WfsType')}: sensor '{kind}' is not simulated; --sensor "
-                         "shack-hartmann substitutes one")
-    draft.assumed.append(f"{file.where(section, 'WfsType')}: '{kind}' replaced by a Shack-Hartmann sensor; the result "
-                         "is not comparable with that of the instrument")
+    if kind.lower() != "shack-hartmann":
+        draft.substitute(f"{file.path}: {file.where(section, 'WfsType')}", f"sensor '{kind}'", sensor)
 
 
 def _atmosphere(file: _Settings, draft: Draft) -> None:
@@ -170,8 +164,8 @@ def read(paths: list[str], sensor: str | None) -> Draft:
         draft.set(f"telescope.{key}", file.get("telescope", name, 0.0), file.where("telescope", name))
     _atmosphere(file, draft)
     _stars(file, draft, sensor)
-    science = [(x, y) for x, y in _places(file, "sources_science")]
-    draft.targets = [({"x_arcsec": x, "y_arcsec": y}, file.where("sources_science", "Zenith")) for x, y in science]
+    draft.targets = [({"x_arcsec": x, "y_arcsec": y}, file.where("sources_science", "Zenith"))
+                     for x, y in _places(file, "sources_science")]
     draft.set("wavelengths_um", [1e6 * value for value in file.list("sources_science", "Wavelength")],
               file.where("sources_science", "Wavelength"))
     _correction(file, draft)
